@@ -1,0 +1,25 @@
+"""Derivative-free optimization of noisy, drifting measurements.
+
+`minimize` owns the loop, `Optimizer` leaves it to you (ask/tell), and `scipy_method`
+plugs into `scipy.optimize.minimize`.
+"""
+
+from ._version import __version__
+from .methods import Paper
+from .minimize import Measurement, minimize
+from .optimizer import Optimizer, Trial
+from .result import History, Result, Status
+from .scipy_method import scipy_method
+
+__all__ = [
+    "History",
+    "Measurement",
+    "Optimizer",
+    "Paper",
+    "Result",
+    "Status",
+    "Trial",
+    "__version__",
+    "minimize",
+    "scipy_method",
+]

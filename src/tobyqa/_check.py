@@ -1,0 +1,111 @@
+"""The only argument validation: each function returns the clean value or raises.
+
+Errors name the argument, the value given and what is allowed, and are raised before
+anything is evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def start_point(x0: Any) -> Array:
+    """A read-only float copy of `x0`, one-dimensional, non-empty and finite."""
+    x = point("x0", x0)
+    if x.size == 0:
+        raise ValueError("x0 is empty; at least one variable is needed")
+    return x
+
+
+def point(name: str, x: Any, n: int | None = None) -> Array:
+    """A read-only float copy of a point, with `n` entries if `n` is given."""
+    raw = np.asarray(x)
+    if raw.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} must hold real numbers, but is {x!r} of type {raw.dtype}"
+        )
+    clean = np.array(raw, dtype=np.float64, ndmin=1)
+    if clean.ndim != 1 or (n is not None and clean.size != n):
+        wanted = "one-dimensional" if n is None else f"of shape ({n},)"
+        raise ValueError(f"{name} must be {wanted}, but has shape {raw.shape}")
+    if not np.all(np.isfinite(clean)):
+        raise ValueError(f"{name} must be finite, but is {clean}")
+    clean.flags.writeable = False
+    return clean
+
+
+def number(name: str, value: Any) -> float:
+    """A real scalar: Python or numpy number, or an array holding exactly one."""
+    raw = np.asarray(value)
+    if raw.dtype.kind not in "biuf" or raw.size != 1:
+        raise TypeError(f"{name} must be one real number, but is {value!r}")
+    return float(raw.reshape(()))
+
+
+def finite(name: str, value: Any) -> float:
+    """A finite real scalar."""
+    clean = number(name, value)
+    if not math.isfinite(clean):
+        raise ValueError(f"{name} must be finite, but is {clean}")
+    return clean
+
+
+def non_negative(name: str, value: Any) -> float:
+    """A finite real scalar >= 0."""
+    clean = finite(name, value)
+    if clean < 0.0:
+        raise ValueError(f"{name} must be >= 0, but is {clean}")
+    return clean
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite real scalar > 0."""
+    clean = finite(name, value)
+    if clean <= 0.0:
+        raise ValueError(f"{name} must be > 0, but is {clean}")
+    return clean
+
+
+def count(name: str, value: Any) -> int:
+    """A whole number >= 1."""
+    try:
+        clean = operator.index(value)
+    except TypeError:
+        # SciPy users write 1e3 for a budget.
+        as_float = number(name, value)
+        if as_float != math.floor(as_float):
+            raise ValueError(
+                f"{name} must be a whole number, but is {as_float}"
+            ) from None
+        clean = int(as_float)
+    if clean < 1:
+        raise ValueError(f"{name} must be >= 1, but is {clean}")
+    return clean
+
+
+def function(name: str, value: Any) -> Any:
+    """Something that can be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, but is {value!r}")
+    return value
+
+
+def seed(rng: Any) -> int:
+    """One whole number drawn from `rng` (anything `numpy.random.default_rng` takes).
+
+    The search stores this number instead of a generator, so that a saved run replays.
+    """
+    try:
+        generator = np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"rng = {rng!r} is not a seed or Generator: {error}"
+        ) from None
+    return int(generator.integers(2**63))

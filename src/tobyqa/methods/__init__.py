@@ -1,0 +1,32 @@
+"""Methods: frozen settings objects with pure `start`, `propose`, `absorb`, `estimate`.
+
+A method is chosen by name, or by handing over a settings object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..settings import with_options
+from ..state import Method
+from .paper import Paper
+
+METHODS: Mapping[str, type[Method]] = {"paper": Paper}
+
+__all__ = ["METHODS", "Paper", "resolve"]
+
+
+def resolve(method: str | Method, options: Mapping[str, Any] | None = None) -> Method:
+    """The settings object for a name or an object, with `options` put in."""
+    if isinstance(method, str):
+        if method not in METHODS:
+            known = ", ".join(map(repr, METHODS))
+            raise ValueError(f"method = {method!r} is unknown; known: {known}")
+        return with_options(METHODS[method](), options)
+    if not isinstance(method, tuple(METHODS.values())):
+        raise TypeError(
+            f"method must be a name or a settings object such as tobyqa.Paper(), "
+            f"but is {method!r}"
+        )
+    return with_options(method, options)

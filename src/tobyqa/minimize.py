@@ -1,0 +1,150 @@
+"""`minimize`: a loop over `Optimizer`, shaped like SciPy's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check
+from .optimizer import Optimizer
+from .result import Result, Status
+from .state import Method
+
+Array = NDArray[np.float64]
+
+EVALUATIONS_PER_VARIABLE = 500
+"""Budget of `minimize` per variable when `maxfev` is not given."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What `fun` may return instead of a number: the reading, its time and error."""
+
+    value: float
+    t: float | None = None
+    sigma: float | None = None
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    *,
+    method: str | Method = "paper",
+    noise: float | None = None,
+    maxfev: int | None = None,
+    initial_radius: float | None = None,
+    clock: Callable[[], float] | None = None,
+    callback: Callable[..., Any] | None = None,
+    rng: Any = None,
+    options: Mapping[str, Any] | None = None,
+    max_failures: int = 10,
+) -> Result:
+    """Minimise a function whose values are noisy and drift while one searches.
+
+    Solves ``min f(x)`` when a call at time t returns ``f(x) + drift(t) + noise``.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args)`` returns the reading as a float, or a `Measurement` that also
+        says when it was taken and how uncertain it is. Raising, or returning NaN,
+        infinity or anything that is not one number, counts as a failed measurement.
+    x0 : array_like
+        Where to start, shape (n,).
+    args : tuple
+        Further arguments of `fun`.
+    method : str or settings object
+        ``"paper"``, or a settings object such as ``tobyqa.Paper(eta=0.5)``.
+    noise : float, optional
+        Standard deviation of a reading; None: estimated from the readings.
+    maxfev : int, optional
+        Budget of evaluations; 500 n by default.
+    initial_radius : float, optional
+        Distance of the first points from `x0`: choose it so that the objective visibly
+        changes over that distance. The method's own (2 for ``paper``) by default.
+    clock : callable, optional
+        Gives the time of a reading, e.g. ``time.time``; readings are numbered
+        0, 1, 2, ... by default. Times may repeat, jump and even go back.
+    callback : callable, optional
+        Called after every evaluation, as ``callback(xk)`` or, if its only parameter has
+        that name, ``callback(intermediate_result=...)``. StopIteration ends the search.
+    rng : None, int or numpy Generator, optional
+        Source of randomness, for methods that use it (``paper`` does not).
+    options : dict, optional
+        Fields of the method's settings to change.
+    max_failures : int
+        How many evaluations may fail in a row before the search ends.
+
+    Returns
+    -------
+    Result
+        Running out of budget, Ctrl-C and `StopIteration` give a result like any other,
+        with ``success=False``.
+
+    Examples
+    --------
+    >>> import tobyqa
+    >>> t = iter(range(10**6))
+    >>> def drifting(x):
+    ...     return (x[0] - 1) ** 2 + (x[1] + 2) ** 2 + 0.5 * next(t)
+    >>> res = tobyqa.minimize(drifting, [0, 0], method="paper", noise=0, maxfev=200)
+    >>> bool(abs(res.x - [1, -2]).max() < 1e-4), round(res.drift_rate, 3)
+    (True, 0.5)
+    """
+    _check.function("fun", fun)
+    notify = _notifier(callback)
+    opt = Optimizer(
+        x0,
+        method=method,
+        noise=noise,
+        maxfev=EVALUATIONS_PER_VARIABLE * np.size(x0) if maxfev is None else maxfev,
+        initial_radius=initial_radius,
+        clock=clock,
+        rng=rng,
+        options=options,
+        max_failures=max_failures,
+    )
+    try:
+        while not opt.done:
+            _evaluate(opt, fun, args)
+            notify(opt)
+    except KeyboardInterrupt:
+        opt.stop(Status.STOPPED)
+    except StopIteration:
+        opt.stop(Status.CALLBACK)
+    return opt.result()
+
+
+def _evaluate(opt: Optimizer, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """One measurement: asked for, taken, told."""
+    trial = opt.ask()
+    try:
+        reading = fun(trial.x, *args)
+        if not isinstance(reading, Measurement):
+            reading = Measurement(reading)
+        value = _check.number("the value of fun", reading.value)
+    except Exception as error:
+        # Whatever went wrong in the user's code: nothing measured so far is lost.
+        opt.tell_failed(trial, f"{type(error).__name__}: {error}")
+    else:
+        opt.tell(trial, value, reading.t, reading.sigma)
+
+
+def _notifier(callback: Callable[..., Any] | None) -> Callable[[Optimizer], None]:
+    """Calls `callback` in the way that its signature asks for, as SciPy does."""
+    if callback is None:
+        return lambda opt: None
+    _check.function("callback", callback)
+    try:
+        parameters = set(inspect.signature(callback).parameters)
+    except ValueError:  # some callables of compiled code have no signature
+        parameters = set()
+    if parameters == {"intermediate_result"}:
+        return lambda opt: callback(intermediate_result=opt.progress())
+    return lambda opt: callback(opt.progress().x)

@@ -1,0 +1,92 @@
+"""What a search hands back: why it stopped, the answer, and everything it saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult
+
+Array = NDArray[np.float64]
+
+
+class Status(Enum):
+    """Why a search stopped: SciPy's integer, the sentence, and whether it converged.
+
+    The integers agree with SciPy's COBYQA where the meaning agrees.
+    """
+
+    CONVERGED = (
+        0,
+        "The gradient is smaller than its own uncertainty: "
+        "at this noise level nothing more can be resolved.",
+    )
+    RUNNING = (3, "The search has not ended.")
+    MAXFEV = (5, "The evaluation budget `maxfev` is spent.")
+    STAGNATED = (7, "The next step is below floating-point resolution.")
+    UNBOUNDED = (8, "The search left every reasonable range: is `fun` bounded below?")
+    STOPPED = (98, "The search was stopped by the user.")
+    CALLBACK = (99, "`callback` raised `StopIteration`.")
+    FAILURES = (-4, "Too many evaluations failed in a row (`max_failures`).")
+
+    @property
+    def code(self) -> int:
+        return int(self.value[0])
+
+    @property
+    def message(self) -> str:
+        return str(self.value[1])
+
+    @property
+    def success(self) -> bool:
+        """True only when a convergence test says so."""
+        return self is Status.CONVERGED
+
+
+@dataclass(frozen=True)
+class History:
+    """Every event of a search, in order; rows of a failed reading hold NaN values."""
+
+    x: Array  # (N, n)
+    t: Array  # (N,)
+    value: Array  # (N,)
+    sigma: Array  # (N,) stated standard errors, NaN where none was
+    asked: NDArray[np.bool_]  # (N,) False for points told without being asked
+    accepted: NDArray[np.bool_]  # (N,) the reading became the centre
+    centre: Array  # (N, n) the centre after the event
+
+    def __len__(self) -> int:
+        return int(self.t.shape[0])
+
+
+class Result(OptimizeResult):  # type: ignore[misc]
+    """The outcome of a search, a SciPy ``OptimizeResult``.
+
+    Attributes
+    ----------
+    x : ndarray
+        The recommended point.
+    fun : float
+        The model's estimate of the objective at `x` and time `t`, drift included; not
+        the luckiest reading.
+    fun_std, noise_std : float
+        Standard errors of `fun` and of a single reading.
+    t : float
+        The time to which `fun` refers: that of the latest reading.
+    success, status, message : bool, int, str
+        `success` is true only when a convergence test says so.
+    nfev, nit, nfail : int
+        Evaluations asked for and answered (failed ones included), iterations, failures.
+    jac, hess : ndarray
+        The model's gradient and Hessian at `x`.
+    drift_rate, drift_rate_std : float
+        Change of the readings per unit of time, at a fixed point.
+    x_best_observed, fun_best_observed : ndarray, float
+        The lowest reading, as it was read: biased by noise and drift.
+    history : History
+        Every event.
+    method : str
+        The method and its non-default settings.
+    """

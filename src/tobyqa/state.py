@@ -1,0 +1,114 @@
+"""The values that travel through a search, all frozen.
+
+Data flows one way: samples -> model -> step (`Proposal`) -> evaluation
+(`Observation`) -> verdict (`Verdict`) -> samples (a new `State`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .result import Status
+from .samples import SampleSet
+
+Array = NDArray[np.float64]
+M = TypeVar("M")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the user said before the search began."""
+
+    x0: Array
+    noise: float | None = None  # standard deviation of a reading; None: not known
+    radius: float | None = None  # distance of the first points; None: the method's own
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The next point to measure."""
+
+    x: Array
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One event from the outside: a reading, or a failed attempt at one."""
+
+    x: Array
+    t: float
+    value: float  # NaN for a failed measurement
+    sigma: float = math.nan  # its own standard error, NaN where not stated
+    asked: bool = True  # False for a point that the method did not propose
+
+    @property
+    def failed(self) -> bool:
+        return math.isnan(self.value)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a method made of an observation."""
+
+    accepted: bool  # it became the centre
+    predicted: float = math.nan  # reduction the model promised
+    achieved: float = math.nan  # reduction seen, without the drift
+
+
+@dataclass(frozen=True)
+class State(Generic[M]):
+    """A search between two observations: what all methods share, and their own part."""
+
+    task: Task
+    samples: SampleSet
+    centre: int | None = None  # row of the incumbent in `samples`
+    readings: int = 0  # proposals answered with a value
+    failures: int = 0  # failed measurements since the last value
+    iterations: int = 0
+    verdict: Verdict | None = None  # on the latest observation
+    status: Status = Status.RUNNING
+    memory: M | None = None  # the method's own part, absent until its model exists
+
+    @property
+    def centre_point(self) -> Array:
+        """The incumbent, or the starting point as long as there is none."""
+        if self.centre is None:
+            return self.task.x0
+        return np.asarray(self.samples.points[self.centre])
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The answer as the model sees it, at time `t`."""
+
+    x: Array
+    t: float
+    fun: float
+    fun_std: float
+    jac: Array
+    hess: Array
+    drift_rate: float
+    drift_rate_std: float
+    noise_std: float
+
+
+class Method(Protocol):
+    """A frozen settings object with pure functions from state to state."""
+
+    def start(self, task: Task) -> State[Any]:
+        """The state before the first reading."""
+
+    def propose(self, state: State[Any]) -> Proposal:
+        """The next point to measure; always finite."""
+
+    def absorb(self, state: State[Any], observation: Observation) -> State[Any]:
+        """The state after an observation of any kind."""
+
+    def estimate(self, state: State[Any]) -> Estimate:
+        """What is known about the answer."""

@@ -1,0 +1,97 @@
+"""Steps that minimise a cubically regularised model (paper, section 2.2).
+
+=======  ===================================================  =======
+symbol   meaning                                              shape
+=======  ===================================================  =======
+g, H     gradient and Hessian of the model                    (n,), (n, n)
+sigma    weight of the cubic term                             scalar
+s        step                                                 (n,)
+e, Q     eigenvalues (ascending) and eigenvectors of H        (n,), (n, n)
+mu       e_1 + sigma |s|, the shift seen by the lowest one    scalar
+=======  ===================================================  =======
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_EPS = float(np.finfo(float).eps)
+
+
+def cubic_step(g: Array, sigma: float) -> Array:
+    """argmin g.s + sigma |s|^3 / 3 = -g / sqrt(sigma |g|)  (closed-form-step)."""
+    size = math.sqrt(g @ g)
+    if size == 0.0:
+        return np.zeros_like(g)
+    # Two roots instead of one of the product, which may overflow.
+    return g * (-1.0 / (math.sqrt(sigma) * math.sqrt(size)))
+
+
+def arc_step(g: Array, H: Array, sigma: float) -> Array:
+    """Global minimiser of g.s + s'Hs/2 + sigma |s|^3 / 3.
+
+    s is optimal if and only if (H + sigma |s| I) s = -g with H + sigma |s| I positive
+    semidefinite (Cartis, Gould and Toint 2011, Theorem 3.1). In the eigenbasis this is
+    one secular equation in mu, solved by Newton's method inside a bracket. Hard case:
+    g has no part in the lowest eigenspace and the step is too short; the missing
+    length is then taken along the lowest eigenvector, in either direction.
+    """
+    e, Q = np.linalg.eigh(H)
+    h = Q.T @ g
+    gap = e - e[0]
+    lowest = gap <= _EPS * np.abs(e).max() * g.size
+    h_lowest = math.sqrt(h[lowest] @ h[lowest])
+    h_size = math.sqrt(h @ h)
+    if h_lowest <= _EPS * h_size:
+        h = np.where(lowest, 0.0, h)
+        h_lowest = 0.0
+        s = np.zeros_like(h)
+        s[~lowest] = -h[~lowest] / gap[~lowest]
+        missing = (-e[0] / sigma) ** 2 - s @ s
+        step_is_hard_case = e[0] <= 0.0 and missing >= 0.0
+        if step_is_hard_case:
+            s[0] = math.sqrt(missing)
+            return np.asarray(Q @ s)
+    mu = _secular_root(h, gap, float(e[0]), sigma, h_lowest, h_size)
+    return np.asarray(Q @ (-h / (gap + mu)))
+
+
+def _secular_root(
+    h: Array, gap: Array, e1: float, sigma: float, h_lowest: float, h_size: float
+) -> float:
+    """mu > 0 with |h / (gap + mu)| = (mu - e1) / sigma."""
+    lo = max(_shift(h_lowest, e1, sigma), e1, 0.0)
+    hi = _shift(h_size, e1, sigma)
+    mu = hi
+    for _ in range(100):
+        s = h / (gap + mu)
+        length, wanted = math.sqrt(s @ s), (mu - e1) / sigma
+        if length > wanted:
+            lo = mu
+        else:
+            hi = mu
+        if abs(length - wanted) <= 4.0 * _EPS * wanted or hi <= lo * (1.0 + _EPS):
+            break
+        # Newton on 1/length - 1/wanted, which is concave in mu and nearly linear.
+        slope = float((s / (gap + mu)) @ s) / length**3 + 1.0 / (sigma * wanted**2)
+        mu = mu - (1.0 / length - 1.0 / wanted) / slope
+        if not lo < mu < hi:
+            mu = math.sqrt(lo * hi) if lo > 0.0 else 0.5 * (lo + hi)
+    return mu
+
+
+def _shift(h: float, e1: float, sigma: float) -> float:
+    """Positive root of mu (mu - e1) = sigma h, without cancellation."""
+    root = math.sqrt(e1 * e1 + 4.0 * sigma * h)
+    return 0.5 * (e1 + root) if e1 >= 0.0 else 2.0 * sigma * h / (root - e1)
+
+
+def capped(s: Array, length: float) -> Array:
+    """`s`, shortened to `length` if it is longer."""
+    size = math.sqrt(s @ s)
+    return s * (length / size) if size > length else s
