@@ -28,8 +28,7 @@ def cubic_step(g: Array, sigma: float) -> Array:
     size = math.sqrt(g @ g)
     if size == 0.0:
         return np.zeros_like(g)
-    # Two roots instead of one of the product, which may overflow.
-    return g * (-1.0 / (math.sqrt(sigma) * math.sqrt(size)))
+    return g * (-1.0 / math.sqrt(sigma * size))
 
 
 def arc_step(g: Array, H: Array, sigma: float) -> Array:

@@ -41,7 +41,6 @@ class Scales:
     """What the coordinate probe fixes once and for all (lines 2-5)."""
 
     tau: float
-    ridge: float  # 1 / rho
     noise_floor: float  # smallest variance that a reading is credited with
     baseline: float  # tr(P_norm) of the probe
 
@@ -62,11 +61,12 @@ class Paper:
     """Method ``paper``: the published algorithm; its ablations are field values.
 
     With ``noise=None`` the variance of a reading is taken from the residuals of each
-    fit, lam'K lam / (m - n - 2) / rho. That costs: rho itself is chosen as if readings
-    were almost exact; the estimate rests on n - 1 spare readings (none at all for
-    n = 1, where it is zero), so that gate and stopping rule wobble from step to step;
-    and what the model cannot follow passes for noise, which ends progress earlier.
-    Give `noise` when you know it, also when it is zero.
+    fit, lam'K lam / (m - n - 2) / rho, and rho = tau^2 / R_obs follows it. That costs:
+    the estimate rests on n - 1 spare readings (none at all for n = 1, where it stays
+    zero), so gate and stopping rule wobble from step to step; noise is seen only once
+    the samples are so close together that curvature no longer explains it; and what the
+    model cannot follow passes for noise, which ends progress earlier. Give `noise` when
+    you know it, also when it is zero.
     """
 
     hessian: str = option(
@@ -161,16 +161,21 @@ class Paper:
             iterations=state.iterations + 1,
             verdict=Verdict(step_is_accepted, predicted, achieved),
         )
-        return self._plan(judged, search.scales, sigma, search.model)
+        return self._plan(judged, search.scales, sigma, search)
 
     # -- its parts -------------------------------------------------------------------
 
     def _plan(
-        self, state: State[Search], scales: Scales, sigma: float, previous: Model | None
+        self,
+        state: State[Search],
+        scales: Scales,
+        sigma: float,
+        previous: Search | None,
     ) -> State[Search]:
         """Lines 7-14: fit the model, test for convergence, choose the step."""
         model = self._fit(state, scales, previous)
-        noise_variance = _noise_variance(state.task, model)
+        noise = state.task.noise
+        noise_variance = model.noise_variance if noise is None else noise**2  # R_obs
         x, g = model.x, model.g
         gradient_std = math.sqrt(noise_variance * model.gradient_trace)
         gradient_is_noise = math.sqrt(g @ g) < self.kappa_tol * gradient_std
@@ -195,20 +200,24 @@ class Paper:
         return replace(state, status=status, memory=memory)
 
     def _fit(
-        self, state: State[Search], scales: Scales, previous: Model | None
+        self, state: State[Search], scales: Scales, previous: Search | None
     ) -> Model:
         """The model of the active set around the centre."""
-        samples, centre = state.samples, state.centre
+        samples, centre, noise = state.samples, state.centre, state.task.noise
         assert centre is not None
+        if noise is not None:
+            noise_variance = noise**2
+        else:
+            noise_variance = previous.noise_variance if previous else 0.0
         carry = self.curvature_prior == "carried" and previous is not None
         return fit(
             samples,
             samples.points[centre],
             float(samples.times[centre]),
-            ridge=_ridge(scales, samples.sigmas),
+            ridge=_ridge(scales, noise_variance, samples.sigmas),
             degree=self.time_degree,
             kernel=powell if self.curvature_kernel else None,
-            hessian_prior=previous.hessian if carry and previous else None,
+            hessian_prior=previous.model.hessian if carry and previous else None,
         )
 
     def _predicted(self, model: Model, s: Array) -> float:
@@ -250,15 +259,13 @@ class Paper:
 
     def _begin(self, state: State[Search]) -> State[Search]:
         """Lines 2-5: the scales of the problem, from the probe."""
-        radius, noise = state.task.radius, state.task.noise
+        radius = state.task.radius
         assert radius is not None
         s_F = float(np.ptp(state.samples.values))
         tau = max(s_F / radius**2, 1e-8)
         noise_floor = max((1e-6 * s_F) ** 2, 1e-16)
-        R = max((noise or 0.0) ** 2, noise_floor)
-        rho = min(max(tau**2 / R, 1e2), 1e14)
         sigma = min(max(s_F / radius**3, 1e-8, self.sigma_min), self.sigma_max)
-        scales = Scales(tau, 1.0 / rho, noise_floor, baseline=math.inf)
+        scales = Scales(tau, noise_floor, baseline=math.inf)
         baseline = self._fit(state, scales, previous=None).trace
         return self._plan(state, replace(scales, baseline=baseline), sigma, None)
 
@@ -305,24 +312,20 @@ class Paper:
         )
 
 
-def _noise_variance(task: Task, model: Model) -> float:
-    """R_obs: as stated, or as the residuals suggest."""
-    return model.noise_variance if task.noise is None else task.noise**2
-
-
 def _variance(search: Search, sigma: float) -> float:
     """Variance of one reading: its own where stated, else R_obs."""
     return search.noise_variance if math.isnan(sigma) else sigma**2
 
 
-def _ridge(scales: Scales, sigmas: Array) -> float | Array:
-    """1 / rho, or for readings with a stated error their variance over tau^2."""
+def _ridge(scales: Scales, noise_variance: float, sigmas: Array) -> float | Array:
+    """1 / rho = R / tau^2 (lines 3-4); readings with a stated error have their own."""
+    R = max(noise_variance, scales.noise_floor)
+    ridge = min(max(R / scales.tau**2, 1e-14), 1e-2)
     stated = ~np.isnan(sigmas)
     if not stated.any():
-        return scales.ridge
+        return ridge
     own = np.maximum(sigmas**2, scales.noise_floor) / scales.tau**2
-    # The same limits as those of 1 / rho in line 4.
-    return np.where(stated, np.clip(own, 1e-14, 1e-2), scales.ridge)
+    return np.where(stated, np.maximum(own, 1e-14), ridge)
 
 
 def _first_readings(state: State[Search]) -> Estimate:
