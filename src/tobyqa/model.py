@@ -132,13 +132,13 @@ class Model:
     @property
     def trace(self) -> float:
         """tr(P_norm)."""
-        return float(np.einsum("ij,ij->", self.recovery, self.recovery))
+        return float(np.vdot(self.recovery, self.recovery))
 
     @property
     def gradient_trace(self) -> float:
         """tr([P_norm]_gg)."""
         Pi_g = self.recovery[1 : self.n + 1]
-        return float(np.einsum("ij,ij->", Pi_g, Pi_g))
+        return float(np.vdot(Pi_g, Pi_g))
 
     @property
     def noise_variance(self) -> float:
@@ -264,7 +264,7 @@ def _factor(A: Array, ridge: float | Array) -> tuple[Array, float | Array, str]:
     fallback = ""
     while True:
         delta: float | Array = ridge
-        if np.min(ridge) < floor:
+        if (ridge if isinstance(ridge, float) else ridge.min()) < floor:
             delta = np.maximum(ridge, floor)
             fallback = f"ridge raised to {floor:.1e} of the kernel; "
         K = A.copy()

@@ -122,7 +122,9 @@ class Paper:
         """Judge a reading, take it into the active set and plan the next step."""
         if observation.failed:
             return self._after_failure(state)
-        reading = replace(observation, value=max(-_HUGE, min(_HUGE, observation.value)))
+        reading = observation
+        if abs(reading.value) > _HUGE:
+            reading = replace(reading, value=math.copysign(_HUGE, reading.value))
         search, samples, centre = state.memory, state.samples, state.centre
         if search is None or centre is None:
             return self._probe(state, reading)

@@ -1,0 +1,209 @@
+"""The command line: ``tobyqa bench run | status | report | list``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from tobyqa.bench.channels import channel_names
+from tobyqa.bench.problems import problem_names
+from tobyqa.bench.progress import FAILURES
+from tobyqa.bench.run import run_study
+from tobyqa.bench.solvers import get_solver, solver_names
+from tobyqa.bench.store import Store
+from tobyqa.bench.study import load_study, study_names
+
+_ABOUT = "Benchmark solvers on drifting, noisy test problems."
+_INTERRUPTED = 130  # what shells expect after Ctrl-C
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``python -m tobyqa.bench``; returns the exit code."""
+    parser = argparse.ArgumentParser("python -m tobyqa.bench", description=_ABOUT)
+    _add_commands(parser)
+    args = parser.parse_args(argv)
+    return int(args.func(args))
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add ``bench`` to the subcommands of a larger parser.
+
+    ``args.func(args)`` then runs the command and gives the exit code.
+    """
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "bench", help="benchmark solvers", description=_ABOUT
+    )
+    _add_commands(parser)
+    return parser
+
+
+def _add_commands(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(metavar="command", required=True)
+
+    def add(name: str, function: Callable[..., int], text: str, *examples: str) -> Any:
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            epilog="\n".join(["example:", *(f"  tobyqa bench {e}" for e in examples)]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(func=partial(_guarded, function))
+        return command
+
+    run = add(
+        "run",
+        _run,
+        "run a study, or go on with it",
+        "run smoke --out runs/smoke",
+        "run paper --out runs/paper --workers 8 --only 'solver=paper*,n=6|10'",
+        "run paper --out runs/paper --dask tcp://10.0.0.1:8786",
+    )
+    run.add_argument("study", help="a name from `tobyqa bench list`, or a TOML file")
+    run.add_argument("--out", required=True, metavar="DIR", help="where records go")
+    run.add_argument(
+        "--workers", type=_count, metavar="N", help="processes; one per core by default"
+    )
+    run.add_argument("--dask", metavar="ADDRESS", help="run on this Dask cluster")
+    run.add_argument(
+        "--only",
+        action="append",
+        metavar="KEY=VALUE,...",
+        help="some cells: keys problem, n, channel, seed, budget, solver; "
+        "values a|b and wildcards; may be repeated",
+    )
+    run.add_argument("--quiet", action="store_true", help="no progress bar")
+
+    status = add("status", _status, "show how far a run is", "status runs/paper")
+    status.add_argument("dir", help="the directory given to run as --out")
+
+    report = add(
+        "report",
+        _report,
+        "write tables and figures of a run",
+        "report runs/paper --out reports/paper",
+    )
+    report.add_argument("dir", help="the directory given to run as --out")
+    report.add_argument("--out", required=True, metavar="OUT", help="where files go")
+
+    add("list", _list, "show problems, channels, solvers and studies", "list")
+
+
+def _guarded(function: Callable[..., int], args: argparse.Namespace) -> int:
+    """Errors of the user's as one line; a traceback would only hide it."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            return function(args)
+        except (ValueError, OSError, ImportError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
+        except RuntimeError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            return _INTERRUPTED
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    return number
+
+
+# Commands ----------------------------------------------------------------------------
+
+
+def _run(args: argparse.Namespace) -> int:
+    summary = run_study(
+        args.study,
+        args.out,
+        workers=args.workers,
+        dask=args.dask,
+        only=args.only,
+        progress=not args.quiet,
+    )
+    print(summary)
+    return 0
+
+
+def _status(args: argparse.Namespace) -> int:
+    with Store(args.dir) as store:
+        statuses = dict(store.statuses())
+        study = store.study
+    cells = study.cells()
+    total = Counter((c.solver, c.n, c.budget) for c in cells)
+    done = Counter((c.solver, c.n, c.budget) for c in statuses)
+    failed = Counter(
+        (c.solver, c.n, c.budget)
+        for c, status in statuses.items()
+        if status in FAILURES
+    )
+    rows = [(*key, f"{done[key]}/{total[key]}", failed[key]) for key in total]
+    print(f"{study.name}, version {study.version}: {len(statuses)}/{len(cells)} cells")
+    print(_columns([("solver", "n", "budget", "done", "failed"), *rows]))
+    return 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    from tobyqa.bench.report import write_report
+
+    with Store(args.dir) as store:
+        study, records, versions = store.study, store.records(), store.environment()
+    if not records:
+        raise ValueError(f"{args.dir!r} holds no records yet")
+    about = {
+        "study": f"{study.name}, version {study.version}",
+        "description": study.description,
+        "cells": f"{len(records)} of {len(study.cells())}",
+        **versions,
+    }
+    files = write_report(
+        records,
+        args.out,
+        title=f"Study {study.name}",
+        reference_solvers=study.reference_solvers,
+        about=about,
+    )
+    print("\n".join(map(str, files)))
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    solvers = [(name, *_availability(name)) for name in solver_names()]
+    studies = [(s.name, f"{len(s.cells())} cells", s.description) for s in _studies()]
+    print(f"{len(problem_names())} problems: {', '.join(problem_names())}\n")
+    print(f"{len(channel_names())} channels: {', '.join(channel_names())}\n")
+    print(f"{len(solvers)} solvers:\n{_columns(solvers)}\n")
+    print(f"{len(studies)} studies:\n{_columns(studies)}")
+    return 0
+
+
+def _studies() -> list[Any]:
+    return [load_study(name) for name in study_names()]
+
+
+def _availability(name: str) -> tuple[str, str]:
+    solver = get_solver(name)
+    why_not = solver.why_not()
+    return ("no", why_not) if why_not else ("yes", solver.description)
+
+
+def _columns(rows: Sequence[Sequence[object]]) -> str:
+    """Rows as text, each column as wide as its widest entry."""
+    texts = [[str(entry) for entry in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return "\n".join(
+        "  " + "  ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip()
+        for row in texts
+    )

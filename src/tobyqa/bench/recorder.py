@@ -1,0 +1,150 @@
+"""The black box a solver sees: a problem through a channel, with noise and a budget.
+
+The solver gets readings F = phi(f(x), t) + noise; the record keeps latent values f(x).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import operator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tobyqa.bench.channels import Context, get_channel
+from tobyqa.bench.problems import Problem
+from tobyqa.bench.records import Array, Cell, Record
+
+_RELATIVE_NOISE = 1e-3  # standard deviation over s0, from the paper
+
+
+class BudgetSpent(Exception):
+    """The recorder was asked for more queries than its budget has."""
+
+
+class Recorder:
+    """Readings of `problem` through a channel; remembers what it was asked.
+
+    Call it with a point to get a reading. After `budget` queries every further call
+    raises `BudgetSpent`.
+
+    Parameters
+    ----------
+    problem : Problem
+    channel_name : str
+        One of `tobyqa.bench.channels.channel_names()`.
+    seed : int
+        Selects the noise and nothing else. The noise of a query depends only on
+        problem, n, channel, seed and the index of the query, so all solvers meet the
+        same, and a smaller budget sees the beginning of what a larger one sees.
+    budget : int
+        Number of queries allowed, at least 1.
+
+    Attributes
+    ----------
+    x0 : array (n,)
+        Starting point; a copy, the solver may do with it what it likes.
+    noise : float
+        Standard deviation of the noise, 1e-3 max(|f(x0)|, 1).
+    budget, nfev : int
+        Queries allowed and made.
+
+    Examples
+    --------
+    >>> from tobyqa.bench.problems import get_problem
+    >>> recorder = Recorder(get_problem("power", 3), "Static", seed=0, budget=100)
+    >>> abs(recorder(recorder.x0) - 14.0) < 6 * recorder.noise
+    True
+    >>> recorder.nfev
+    1
+    """
+
+    def __init__(
+        self, problem: Problem, channel_name: str, seed: int, budget: int
+    ) -> None:
+        seed, budget = operator.index(seed), operator.index(budget)
+        if budget < 1:
+            raise ValueError(f"budget: {budget}, expected at least 1")
+        self._channel = get_channel(channel_name)
+        self._problem = problem
+        self._shape = (problem.n,)
+        self._f_start = problem.fun(problem.x0)
+        s0 = max(abs(self._f_start), 1.0)
+        self._context = Context(problem.x0, s0)
+        self._instance = (problem.name, problem.n, channel_name, seed, budget)
+        self.x0: Array = problem.x0.copy()
+        self.noise = _RELATIVE_NOISE * s0
+        self.budget = budget
+        self.nfev = 0
+        rng = _noise_stream(problem.name, problem.n, channel_name, seed)
+        # A list: picking one float out of an array would cost more than adding it.
+        self._errors: list[float] = (self.noise * rng.standard_normal(budget)).tolist()
+        self._improved_at: list[int] = []
+        self._improved_to: list[float] = []
+        self._best_latent = math.inf
+        self._least_reading = math.inf
+        self._least_point: Array = problem.x0
+
+    def __call__(self, x: ArrayLike) -> float:
+        """Reading at `x`, (n,); +inf where the latent value or `x` is not finite."""
+        if self.nfev >= self.budget:
+            raise BudgetSpent(f"all {self.budget} queries are spent")
+        point = np.array(x, dtype=np.float64)
+        latent = self._latent(point)  # a point of wrong shape raises, uncounted
+        error = self._errors[self.nfev]
+        self.nfev += 1
+        reading = self._channel(latent, point, self.nfev, self._context) + error
+        if latent < self._best_latent:
+            self._best_latent = latent
+            self._improved_at.append(self.nfev)
+            self._improved_to.append(latent)
+        if reading < self._least_reading:
+            self._least_reading, self._least_point = reading, point
+        return reading
+
+    def record(
+        self,
+        cell: Cell,
+        returned_x: ArrayLike | None,
+        status: str,
+        error: str,
+        seconds: float,
+    ) -> Record:
+        """The record of the run so far.
+
+        A solver that handed back nothing (`returned_x` None: stopped by the budget or
+        crashed) is credited with the point of its smallest reading, all it could
+        know; without any finite reading that is x0.
+        """
+        if cell.instance != self._instance:
+            raise ValueError(f"cell: {cell} is not the run of {self._instance}")
+        returned = self._least_point if returned_x is None else returned_x
+        return Record(
+            cell=cell,
+            status=status,
+            error=error,
+            nfev=self.nfev,
+            f_start=self._f_start,
+            f_returned=self._latent(np.array(returned, dtype=np.float64)),
+            improved_at=np.array(self._improved_at, dtype=np.int64),
+            improved_to=np.array(self._improved_to, dtype=np.float64),
+            seconds=seconds,
+        )
+
+    def _latent(self, point: Array) -> float:
+        if point.shape != self._shape:
+            raise ValueError(f"x: shape {point.shape}, expected {self._shape}")
+        # Asked of the point itself: a NaN in a null direction leaves f finite.
+        if not np.isfinite(point).all():
+            return math.inf
+        return self._problem.fun(point)
+
+
+def _noise_stream(problem: str, n: int, channel: str, seed: int) -> np.random.Generator:
+    """Generator keyed by named components, none of them the solver or the budget."""
+    key = json.dumps({"problem": problem, "n": n, "channel": channel, "seed": seed})
+    entropy = int.from_bytes(hashlib.sha256(key.encode()).digest(), "big")
+    # Spelt out: the generator behind default_rng may change between numpy versions.
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))

@@ -1,0 +1,191 @@
+"""The report of a study: tables and figures as files, a README and a web page.
+
+The same records give the same bytes, so that a report can be kept under version
+control and a change in it means a change in the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import figures, published, tables
+from .beside import TAU, in_order, tolerance
+from .layout import Column, Table
+from .page import DEFINITION, Picture, page
+from .records import Record
+from .score import Scores, one_budget, score, solve_rates
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_report(
+    records: Sequence[Record],
+    out_dir: str | Path,
+    *,
+    title: str,
+    reference_solvers: Collection[str] | None = None,
+    about: Mapping[str, str],
+    versus: str | None = None,
+) -> list[Path]:
+    """Write everything there is to say about `records` into `out_dir`.
+
+    Parameters
+    ----------
+    records : sequence of Record
+    out_dir : path
+        Created if needed. Gets ``README.md``, ``index.html``, ``tables/`` (Markdown,
+        CSV, LaTeX) and ``figures/`` (SVG, PNG).
+    title : str
+    reference_solvers : collection of str, optional
+        The solvers that define f_L; all in `records` by default.
+    about : mapping of str to str
+        Facts on the study, shown as a table at the top.
+    versus : str, optional
+        The solver every other is tested against; the one that solves most by default.
+
+    Returns
+    -------
+    list of Path
+        The files written, in order of name.
+    """
+    results = build_tables(records, reference_solvers, versus)
+    pictures = draw(one_budget(score(records, reference_solvers)))
+    facts = _about_table(about, reference_solvers)
+    contents: dict[str, str | bytes] = {
+        "README.md": readme(title, facts, results, pictures),
+        "index.html": page(title, facts, results, pictures),
+    }
+    for table in results:
+        contents[f"tables/{table.name}.md"] = f"# {table.title}\n\n{_section(table)}"
+        contents[f"tables/{table.name}.csv"] = table.csv()
+        contents[f"tables/{table.name}.tex"] = table.latex()
+    for picture in pictures:
+        contents[f"figures/{picture.name}.svg"] = picture.svg
+        contents[f"figures/{picture.name}.png"] = picture.png
+    return [_write(Path(out_dir) / name, contents[name]) for name in sorted(contents)]
+
+
+def summary_text(
+    records: Sequence[Record], reference_solvers: Collection[str] | None = None
+) -> str:
+    """The solve rates for a terminal: Markdown, aligned in columns."""
+    scores = one_budget(score(records, reference_solvers))
+    table = tables.solve_rate_table(scores, plain=True)
+    if table is None:
+        return "No instance has been run by every solver yet.\n"
+    return f"{table.title}\n{table.note}\n\n{table.markdown()}"
+
+
+def build_tables(
+    records: Sequence[Record],
+    reference_solvers: Collection[str] | None = None,
+    versus: str | None = None,
+) -> list[Table]:
+    """All tables that have something to show.
+
+    Ablation and curvature are comparisons of their own, so that instances which only
+    those variants have run count there.
+    """
+
+    def among(solvers: Collection[str]) -> Scores:
+        present = {record.cell.solver for record in records} & set(solvers)
+        return score(records, reference_solvers, solvers=present)
+
+    main = one_budget(score(records, reference_solvers))
+    built = [
+        tables.overall_table(main),
+        tables.solve_rate_table(main),
+        tables.channel_table(main),
+        tables.budget_table(main),
+        tables.ablation_table(one_budget(among(published.VARIANTS))),
+        tables.hessian_table(among(published.CURVATURES)),
+        tables.returned_table(main),
+        tables.evaluations_table(main),
+        tables.paired_table(main, versus or _leader(main)),
+        tables.failure_table(records),
+    ]
+    return [table for table in built if table is not None]
+
+
+def draw(scores: Scores) -> list[Picture]:
+    """All figures; none if no instance counts."""
+    if not scores.instances:
+        return []
+    return [
+        _picture(
+            "data-profile",
+            "Fraction of instances solved against evaluations, all dimensions, "
+            f"channels and seeds pooled, at τ={tolerance(TAU)}.",
+            figures.data_profile_figure(scores, TAU),
+        ),
+        _picture(
+            "solve-rate-by-tolerance",
+            "Solve rate against the tolerance τ, all instances pooled.",
+            figures.tolerance_figure(scores),
+        ),
+        _picture(
+            "data-profile-by-channel",
+            f"Data profiles by channel at τ={tolerance(TAU)}.",
+            figures.channel_figure(scores, TAU),
+        ),
+    ]
+
+
+def readme(
+    title: str, facts: Table, results: Sequence[Table], pictures: Sequence[Picture]
+) -> str:
+    """Everything on one Markdown page, the figures by relative link."""
+    parts = [f"# {title}\n", facts.markdown(), DEFINITION + "\n"]
+    for picture in pictures:
+        parts.append(f"![{picture.caption}](figures/{picture.name}.svg)\n")
+        parts.append(f"*{picture.caption}*\n")
+    for table in results:
+        files = " · ".join(
+            f"[{kind}](tables/{table.name}.{kind})" for kind in ("csv", "tex")
+        )
+        parts += [f"## {table.title}\n", _section(table), f"{files}\n"]
+    return "\n".join(parts)
+
+
+def _section(table: Table) -> str:
+    return f"{table.markdown()}\n{table.note}\n"
+
+
+def _leader(scores: Scores) -> str:
+    """The solver that solves most; of equals the first by name."""
+    rates = dict(zip(scores.solvers, solve_rates(scores, TAU), strict=True))
+    return max(rates, key=lambda solver: rates[solver]) if scores.instances else ""
+
+
+def _about_table(
+    about: Mapping[str, str], reference_solvers: Collection[str] | None
+) -> Table:
+    referees = (
+        "all" if reference_solvers is None else ", ".join(in_order(reference_solvers))
+    )
+    rows = (*about.items(), ("reference solvers", referees))
+    columns = Column("fact", "about"), Column("value", "this study")
+    return Table("about", "About this study", "", columns, rows)
+
+
+def _picture(name: str, caption: str, figure: Figure) -> Picture:
+    """Draw into memory, leaving out all that differs from one run to the next."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": name}):
+        svg, png = BytesIO(), BytesIO()
+        undated = {"Date": None, "Creator": None}
+        figure.savefig(svg, format="svg", metadata=undated)
+        figure.savefig(png, format="png", dpi=160, metadata={"Software": None})
+    return Picture(name, caption, svg.getvalue().decode(), png.getvalue())
+
+
+def _write(path: Path, content: str | bytes) -> Path:
+    """Write bytes, so that line ends are the same on every system."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path

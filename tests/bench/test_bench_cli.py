@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+import pytest
+
+from tobyqa.bench.cli import add_parser, main
+from tobyqa.bench.study import Study, study_text
+
+STUDY = Study(
+    name="tiny",
+    description="One problem.",
+    problems=("power",),
+    channels=("Static",),
+    dimensions=(4,),
+    seeds=(0, 1),
+    budget=60,
+    solvers=("paper", "nelder-mead"),
+)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.toml").write_text(study_text(STUDY))
+    return tmp_path
+
+
+def test_run_status_report(files, capsys):
+    pytest.importorskip("matplotlib")
+    run = ["run", "tiny.toml", "--out", "out", "--workers", "1"]
+    assert main([*run, "--only", "seed=0"]) == 0
+    assert "tiny: 2 cells in " in capsys.readouterr().out
+
+    assert main(["status", "out"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "tiny, version 1: 2/4 cells"
+    assert lines[1].split() == ["solver", "n", "budget", "done", "failed"]
+    assert lines[2].split() == ["paper", "4", "60", "1/2", "0"]
+
+    assert main([*run, "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert "tiny: 2 cells in " in captured.out
+    assert "2 done before" in captured.out
+    assert captured.err == ""
+
+    assert main(["report", "out", "--out", "report"]) == 0
+    written = capsys.readouterr().out.split()
+    assert all((files / name).is_file() for name in written)
+    assert "4 of 4" in (files / "report" / "README.md").read_text(encoding="utf-8")
+
+
+def test_list_shows_everything():
+    done = subprocess.run(
+        [sys.executable, "-m", "tobyqa.bench", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert "65 problems: " in done.stdout
+    assert "7 channels: " in done.stdout
+    assert "5 studies:" in done.stdout
+    for name in ("nelder-mead", "newuoa-pdfo", "ChaoticDrift", "woods", "hessian"):
+        assert name in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("run smok --out out", "unknown study 'smok'"),
+        ("run absent.toml --out out", "there is no study file"),
+        ("run tiny.toml --out out --only n=7", "no cell has n=7"),
+        ("run tiny.toml --out tiny.toml", "tiny.toml"),
+        ("status absent", "holds no study"),
+        ("report absent --out report", "holds no study"),
+    ],
+)
+def test_mistakes_give_one_line_and_exit_code_2(files, capsys, command, text):
+    assert main(command.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert text in captured.err
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["", "run", "run smoke --out x --workers 0", "sing"]
+)
+def test_misspelt_commands_give_usage(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main(command.split())
+    assert stop.value.code == 2
+    assert "usage: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["run", "status", "report", "list"])
+def test_help_has_an_example(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"example:\n  tobyqa bench {command}" in capsys.readouterr().out
+
+
+def test_fits_into_a_larger_parser(files, capsys):
+    parser = argparse.ArgumentParser("tobyqa")
+    add_parser(parser.add_subparsers())
+    args = parser.parse_args(["bench", "status", "absent"])
+    assert args.func(args) == 2
+
+
+def test_importing_the_benchmark_is_light():
+    heavy = ("matplotlib", "tqdm", "distributed", "nlopt", "cma", "scipy.stats")
+    code = f"import sys, tobyqa.bench; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
