@@ -6,21 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_plain import kkt_matrix
 
+from oracle_plain import kkt_matrix
 from tobyqa import theory
 from tobyqa.kernels import powell
 from tobyqa.model import fit
 from tobyqa.samples import SampleSet
 
-
-def make_set(points, times, values):
-    return SampleSet(
-        np.asarray(points, float),
-        np.asarray(times, float),
-        np.asarray(values, float),
-        np.full(len(times), np.nan),
-    )
+make_set = SampleSet.of
 
 
 def random_set(n, m, seed, size=1.0):

@@ -1,4 +1,4 @@
-"""Method `paper`: Algorithm 1 against a plain retelling, and what it must be blind to."""
+"""Method `paper`: Algorithm 1 against a plain retelling, and its invariances."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_plain import tobyqa_plain
 
 import tobyqa
+from oracle_plain import tobyqa_plain
 from tobyqa import Optimizer, Paper, Status
 
 

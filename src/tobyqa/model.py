@@ -230,8 +230,8 @@ def fit(
     residual = y - X @ beta
 
     beta[0] += reference
-    scale = np.ones(X.shape[1])
-    scale[1 : n + 1] = 1.0 / radius
+    scale = np.full(X.shape[1], 1.0 / radius)
+    scale[0] = 1.0
     for j in range(degree):
         scale[n + 1 + j] = math.ldexp(1.0, -e_time * (j + 1))
     return Model(

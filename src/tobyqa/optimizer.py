@@ -127,7 +127,7 @@ class Optimizer:
             x = self._method.propose(self._state).x
             self._record({"event": "ask", "id": self._asked, "x": x})
         assert self._pending is not None
-        return dataclasses.replace(self._pending, x=self._pending.x.copy())
+        return Trial(self._pending.id, self._pending.x.copy())
 
     def tell(
         self,

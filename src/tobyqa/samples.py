@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,26 +13,54 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SampleSet:
-    """Readings as rows, oldest first by arrival; all arrays are read-only.
+    """Readings as rows, in the order of their arrival; read-only.
 
-    ``sigmas`` holds the standard error stated with a reading, NaN where none was.
+    They live in one table with columns x_1 ... x_n, t, value, sigma, so that taking one
+    out and putting one in is a single copy.
     """
 
-    points: Array  # (m, n)
-    times: Array  # (m,)
-    values: Array  # (m,)
-    sigmas: Array  # (m,)
+    table: Array  # (m, n + 3)
+
+    @staticmethod
+    def of(points: Any, times: Any, values: Any, sigmas: Any = np.nan) -> SampleSet:
+        """A set from its parts; `sigmas` are stated standard errors, NaN where none."""
+        points = np.asarray(points, dtype=np.float64)
+        m, n = points.shape
+        table = np.empty((m, n + 3))
+        table[:, :n] = points
+        table[:, n], table[:, n + 1], table[:, n + 2] = times, values, sigmas
+        return _frozen(table)
 
     @staticmethod
     def empty(n: int) -> SampleSet:
-        return _frozen(np.empty((0, n)), np.empty(0), np.empty(0), np.empty(0))
+        return _frozen(np.empty((0, n + 3)))
+
+    @property
+    def points(self) -> Array:
+        """Where the readings were taken, (m, n)."""
+        return self.table[:, :-3]
+
+    @property
+    def times(self) -> Array:
+        """When, (m,)."""
+        return self.table[:, -3]
+
+    @property
+    def values(self) -> Array:
+        """What was read, (m,)."""
+        return self.table[:, -2]
+
+    @property
+    def sigmas(self) -> Array:
+        """The standard errors stated with the readings, NaN where none was, (m,)."""
+        return self.table[:, -1]
 
     def __len__(self) -> int:
-        return int(self.times.shape[0])
+        return int(self.table.shape[0])
 
     def ages(self, now: float) -> Array:
         """How long ago each reading was taken."""
-        return now - self.times
+        return np.asarray(now - self.times)
 
     def distances(self, x: Array) -> Array:
         """Euclidean distance of each point to `x`."""
@@ -54,21 +83,14 @@ class SampleSet:
         self, row: int | None, x: Array, t: float, value: float, sigma: float
     ) -> SampleSet:
         """The set without `row` (if not None), and with one more reading at the end."""
-        m = len(self)
+        m, width = self.table.shape
         cut = m if row is None else row
-        size = m + 1 if row is None else m
-        points = np.empty((size, self.points.shape[1]))
-        rest = np.empty((3, size))
-        for new, old in zip(
-            (points, *rest),
-            (self.points, self.times, self.values, self.sigmas),
-            strict=True,
-        ):
-            new[:cut] = old[:cut]
-            new[cut:-1] = old[cut + 1 :]
-        points[-1] = x
-        rest[:, -1] = t, value, sigma
-        return _frozen(points, *rest)
+        table = np.empty((m + (row is None), width))
+        table[:cut] = self.table[:cut]
+        table[cut:-1] = self.table[cut + 1 :]
+        table[-1, :-3] = x
+        table[-1, -3:] = t, value, sigma
+        return _frozen(table)
 
     def newest(self, count: int, keep: int) -> tuple[SampleSet, int]:
         """The `count` most recent readings and row `keep`, with that row's new index.
@@ -78,13 +100,9 @@ class SampleSet:
         order = self.times.copy()
         order[keep] = np.inf
         rows = np.sort(np.argsort(order, kind="stable")[-count:])
-        kept = _frozen(
-            self.points[rows], self.times[rows], self.values[rows], self.sigmas[rows]
-        )
-        return kept, int(np.searchsorted(rows, keep))
+        return _frozen(self.table[rows]), int(np.searchsorted(rows, keep))
 
 
-def _frozen(points: Array, times: Array, values: Array, sigmas: Array) -> SampleSet:
-    for array in (points, times, values, sigmas):
-        array.flags.writeable = False
-    return SampleSet(points, times, values, sigmas)
+def _frozen(table: Array) -> SampleSet:
+    table.flags.writeable = False
+    return SampleSet(table)

@@ -35,14 +35,12 @@ def sample_set(n: int, rng: np.random.Generator, span: float = 1.0) -> SampleSet
     points = rng.normal(size=(m, n))
     values = np.sum(points**2, axis=1) + rng.normal(size=m)
     times = span * np.arange(m, dtype=float)
-    return SampleSet(points, times, values, np.full(m, np.nan))
+    return SampleSet.of(points, times, values)
 
 
 def with_drift(samples: SampleSet, drift: Array) -> SampleSet:
     """The same set, seen through an additive drift."""
-    return SampleSet(
-        samples.points, samples.times, samples.values + drift, samples.sigmas
-    )
+    return SampleSet.of(samples.points, samples.times, samples.values + drift)
 
 
 def _fit(samples: SampleSet) -> Model:

@@ -154,14 +154,14 @@ class Paper:
             victim, reading.x, reading.t, reading.value, reading.sigma
         )
         centre = len(samples) - 1 if step_is_accepted else centre - (victim < centre)
-        judged = replace(
-            state,
+        judged = State(
+            task=state.task,
             samples=samples,
             centre=centre,
             readings=state.readings + reading.asked,
-            failures=0,
             iterations=state.iterations + 1,
             verdict=Verdict(step_is_accepted, predicted, achieved),
+            memory=search,
         )
         return self._plan(judged, search.scales, sigma, search)
 

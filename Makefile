@@ -1,0 +1,56 @@
+# One command each; every target builds what it needs. PYTHON chooses the interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Tiny matrices: threads of the linear algebra library only get in each other's way.
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+
+.PHONY: demo test check lint bench-smoke overhead venv-paper clean
+
+$(VENV)/core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(VENV)/bench: $(VENV)/core
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	touch $@
+
+$(VENV)/dev: $(VENV)/core
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@ $(VENV)/bench
+
+demo: $(VENV)/core  ## a drifting problem, SciPy against tobyqa
+	$(BIN)/tobyqa demo
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+check: lint  ## the fast part of the tests
+	$(BIN)/python -m pytest -q -n 2 tests --ignore=tests/bench
+
+test: lint  ## everything
+	$(BIN)/python -m pytest -n 2
+
+bench-smoke: $(VENV)/bench  ## a small study: run, tables, report
+	$(BIN)/tobyqa bench run smoke --out runs/smoke
+	$(BIN)/tobyqa bench report runs/smoke --out runs/smoke/report
+
+overhead: $(VENV)/bench  ## cost per evaluation beside the peers'
+	$(BIN)/python benchmarks/overhead.py
+
+# PDFO needs NumPy 1, so the paper's study has an environment of its own.
+.venv-paper/done: pyproject.toml
+	$(PYTHON) -m venv .venv-paper
+	.venv-paper/bin/python -m pip install --quiet --upgrade pip
+	.venv-paper/bin/python -m pip install --quiet -e '.[paper]'
+	touch $@
+
+venv-paper: .venv-paper/done  ## the environment for the study `paper`
+
+clean:
+	rm -rf $(VENV) .venv-paper runs .pytest_cache .mypy_cache .ruff_cache .hypothesis

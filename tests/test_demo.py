@@ -1,0 +1,20 @@
+"""What the commands print is true."""
+
+from __future__ import annotations
+
+from tobyqa import cli, demo
+
+
+def test_demo_beats_scipy_tenfold_under_drift(capsys):
+    assert cli.main(["demo"]) == 0
+    assert "times closer" in capsys.readouterr().out
+    *others, ours = demo.run()
+    assert ours.solver == "tobyqa"
+    assert 10 * ours.median < min(row.median for row in others)
+
+
+def test_theory_prints_both_checks(capsys):
+    assert cli.main(["theory"]) == 0
+    out = capsys.readouterr().out
+    assert "1.5e-13" in out
+    assert "r = 1.0000" in out

@@ -1,0 +1,299 @@
+"""Ask/tell: identities between ways to run a search, files, failures, bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import tobyqa
+from tobyqa import Optimizer, Paper, Status
+
+METHODS = [Paper(), Paper(hessian="interpolated"), Paper(curvature_prior="carried")]
+
+
+def reading(x, k):
+    """A noisy, drifting bowl; depends on the point and the number of the reading."""
+    error = 0.01 * np.random.default_rng(k).normal()
+    return float(np.sum((x - 1) ** 2) + 0.1 * k + error)
+
+
+def answer(opt):
+    """Ask and tell once; every seventh measurement fails."""
+    trial = opt.ask()
+    if trial.id % 7 == 6:
+        opt.tell_failed(trial, "door open")
+    else:
+        opt.tell(trial, reading(trial.x, trial.id))
+
+
+def assert_same(a, b):
+    """Two results are equal, bit by bit."""
+    assert a.keys() == b.keys()
+    for key in a.keys() - {"history"}:
+        np.testing.assert_array_equal(a[key], b[key], err_msg=key)
+    for name in ("x", "t", "value", "sigma", "asked", "accepted", "centre"):
+        np.testing.assert_array_equal(
+            getattr(a.history, name), getattr(b.history, name), err_msg=name
+        )
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_ask_tell_equals_minimize(method):
+    calls = iter(range(1000))
+
+    def fun(x):
+        k = next(calls)
+        if k % 7 == 6:
+            raise RuntimeError("door open")
+        return reading(x, k)
+
+    kwargs = {"method": method, "noise": 0.01, "maxfev": 60, "rng": 0}
+    res = tobyqa.minimize(fun, np.zeros(3), **kwargs)
+    opt = Optimizer(np.zeros(3), **kwargs)
+    while not opt.done:
+        answer(opt)
+    assert_same(res, opt.result())
+    assert res.nfail == 8
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_save_and_load_at_every_step_equals_the_uninterrupted_run(method, tmp_path):
+    kwargs = {"method": method, "noise": 0.01, "maxfev": 40, "rng": 0}
+    straight, hopping = Optimizer(np.zeros(3), **kwargs), Optimizer([0, 0, 0], **kwargs)
+    path = tmp_path / "run.json"
+    while not straight.done:
+        answer(straight)
+        trial = hopping.ask()
+        hopping.save(path)
+        hopping = Optimizer.load(path)
+        np.testing.assert_array_equal(hopping.ask().x, trial.x)  # still pending
+        answer(hopping)
+        hopping.save(path)
+        hopping = Optimizer.load(path)
+        if straight.nfev == 20:
+            for opt in (straight, hopping):
+                opt.tell([0.5, 0.5, 0.5], 1.0, sigma=0.3)
+    assert hopping.done
+    assert_same(straight.result(), hopping.result())
+
+
+def test_unknown_noise_and_stop_survive_a_file(tmp_path):
+    opt = Optimizer([0.0, 1.0], initial_radius=0.5, max_failures=3)
+    for _ in range(12):
+        answer(opt)
+    opt.stop()
+    opt.save(tmp_path / "run.json")
+    again = Optimizer.load(tmp_path / "run.json")
+    assert again.status is Status.STOPPED
+    assert_same(opt.result(), again.result())
+
+
+def test_save_leaves_the_old_file_intact_when_writing_fails(tmp_path, monkeypatch):
+    path = tmp_path / "run.json"
+    opt = Optimizer([0.0])
+    opt.save(path)
+    before = path.read_bytes()
+    answer(opt)
+    (tmp_path / "run.json.part").mkdir()  # the temporary file cannot be made
+    with pytest.raises(OSError, match=r"run\.json\.part"):
+        opt.save(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "not a saved run"),
+        ("[1, 2]", "not a saved run"),
+        ('{"format": "other"}', "not a saved run"),
+        (json.dumps({"format": "tobyqa-run", "format_version": 99}), "version 99"),
+    ],
+)
+def test_load_refuses_what_it_cannot_read(tmp_path, content, message):
+    path = tmp_path / "run.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        Optimizer.load(path)
+
+
+def test_asking_twice_returns_the_same_trial():
+    opt = Optimizer([1.0, 2.0])
+    first, second = opt.ask(), opt.ask()
+    assert first.id == second.id
+    first.x[:] = np.nan  # the caller's copy
+    np.testing.assert_array_equal(opt.ask().x, second.x)
+
+
+def test_unasked_points_are_taken_in_and_do_not_count():
+    opt = Optimizer([3.0, 3.0], noise=0.01, maxfev=30)
+    opt.tell([0.9, 1.1], reading(np.array([0.9, 1.1]), 0))
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell([2.0, 2.0], reading(np.array([2.0, 2.0]), 2 * trial.id))
+        np.testing.assert_array_equal(opt.ask().x, trial.x)  # still the pending one
+        opt.tell(trial, reading(trial.x, 2 * trial.id + 1))
+    res = opt.result()
+    assert res.nfev == 30
+    assert len(res.history) == 61
+    assert res.history.asked.sum() == 30
+
+
+def test_a_good_unasked_point_becomes_the_centre():
+    opt = Optimizer([5.0, 5.0], noise=1e-3)
+    for _ in range(5):
+        trial = opt.ask()
+        opt.tell(trial, float(np.sum(trial.x**2)))
+    opt.tell([0.1, 0.1], 0.02)
+    assert opt.result().x == pytest.approx([0.1, 0.1])
+
+
+def test_failures_shrink_the_step_and_are_counted():
+    opt = Optimizer([1.0, 1.0], noise=0.0)
+    for _ in range(5):
+        trial = opt.ask()
+        opt.tell(trial, float(np.sum(trial.x**2)))
+    centre = opt.result().x
+    lengths = []
+    for _ in range(3):
+        trial = opt.ask()
+        lengths.append(np.linalg.norm(trial.x - centre))
+        opt.tell_failed(trial, "no beam")
+    np.testing.assert_allclose(lengths, lengths[0] * np.array([1, 0.5, 0.25]))
+    assert opt.result().nfail == 3
+
+
+def test_failing_probe_points_are_tried_nearer():
+    opt = Optimizer([0.0], initial_radius=1.0)
+    opt.tell(opt.ask(), 1.0)
+    assert opt.ask().x == [1.0]
+    opt.tell_failed(opt.ask())
+    assert opt.ask().x == [0.5]
+
+
+def test_too_many_failures_in_a_row_end_the_search():
+    opt = Optimizer([0.0], max_failures=3)
+    for k in range(3):
+        assert not opt.done
+        opt.tell_failed(opt.ask(), f"reason {k}")
+    assert opt.status is Status.FAILURES
+    res = opt.result()
+    assert (res.success, res.nfev, res.nfail) == (False, 3, 3)
+    assert "reason 2" in res.message
+    assert math.isnan(res.fun)
+
+
+def test_asking_after_the_end_says_why():
+    opt = Optimizer([0.0], maxfev=1)
+    opt.tell(opt.ask(), 0.0)
+    assert opt.status is Status.MAXFEV
+    with pytest.raises(RuntimeError, match="budget"):
+        opt.ask()
+
+
+def test_results_before_the_model_exists():
+    res = Optimizer([1.0, 2.0]).result()
+    np.testing.assert_array_equal(res.x, [1.0, 2.0])
+    assert math.isnan(res.fun)
+    assert res.nfev == 0
+    opt = Optimizer([1.0, 2.0], noise=0.5)
+    opt.tell(opt.ask(), 3.0)
+    res = opt.result()
+    assert (res.fun, res.fun_std, res.fun_best_observed) == (3.0, 0.5, 3.0)
+
+
+def test_clock_stamps_readings_and_may_do_anything():
+    times = iter([1.7e9, 1.7e9, 1.7e9 + 1, 1.7e9 - 5, 1.7e9, 1.7e9 + 3600.5, 1.7e9 + 9])
+    opt = Optimizer(
+        [0.0, 0.0], clock=lambda: next(times), noise=0.1
+    )  # one for checking
+    for _ in range(6):
+        trial = opt.ask()
+        opt.tell(trial, float(np.sum(trial.x**2)))
+    assert opt.result().history.t[2] == 1.7e9 - 5
+    assert np.isfinite(opt.ask().x).all()
+    opt.tell(opt.ask(), 1.0, t=5.0)
+    assert opt.result().history.t[-1] == 5.0
+
+
+def test_estimates_are_calibrated():
+    """fun_std and drift_rate_std cover the truth, as often as they should."""
+    hits_value, hits_drift, runs = 0, 0, 200
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        opt = Optimizer(np.zeros(3), noise=0.1, initial_radius=1.0)
+        for k in range(7):  # the probe of a linear function: the model is exact
+            trial = opt.ask()
+            opt.tell(trial, float(trial.x.sum()) + 0.5 * k + 0.1 * rng.normal())
+        res = opt.result()
+        hits_value += abs(res.fun - (res.x.sum() + 0.5 * res.t)) < 2 * res.fun_std
+        hits_drift += abs(res.drift_rate - 0.5) < 2 * res.drift_rate_std
+    assert 0.90 * runs < hits_value <= runs
+    assert 0.90 * runs < hits_drift <= runs
+
+
+BAD_ARGUMENTS = [
+    ({"x0": []}, ValueError, "x0 is empty"),
+    ({"x0": [[1.0, 2.0]]}, ValueError, "x0 must be one-dimensional"),
+    ({"x0": [1.0, math.nan]}, ValueError, "x0 must be finite"),
+    ({"x0": ["a"]}, TypeError, "x0 must hold real numbers"),
+    ({"x0": [1j]}, TypeError, "x0 must hold real numbers"),
+    ({"noise": -1.0}, ValueError, "noise must be >= 0, but is -1.0"),
+    ({"noise": "loud"}, TypeError, "noise must be one real number"),
+    ({"noise": math.inf}, ValueError, "noise must be finite"),
+    ({"maxfev": 0}, ValueError, "maxfev must be >= 1, but is 0"),
+    ({"maxfev": 1.5}, ValueError, "maxfev must be a whole number, but is 1.5"),
+    ({"maxfev": "many"}, TypeError, "maxfev must be one real number"),
+    ({"initial_radius": 0.0}, ValueError, "initial_radius must be > 0"),
+    ({"clock": 3.0}, TypeError, "clock must be callable"),
+    ({"clock": lambda: "noon"}, TypeError, r"clock\(\) must be one real number"),
+    ({"rng": -1}, ValueError, "rng = -1"),
+    ({"max_failures": 0}, ValueError, "max_failures must be >= 1"),
+    ({"method": "simplex"}, ValueError, "'simplex' is unknown; known: 'paper'"),
+    ({"method": 7}, TypeError, "method must be a name or a settings object"),
+    ({"options": {"etta": 0.5}}, ValueError, "did you mean 'eta'"),
+    ({"options": {"eta": 2.0}}, ValueError, r"Paper.eta = 2.0 .* in \[0, 1\]"),
+    ({"options": {"hessian": "big"}}, ValueError, "one of 'zero', 'interpolated'"),
+    ({"options": {"drift_compensation": 1}}, ValueError, "one of False, True"),
+    ({"options": {"time_degree": 1.5}}, ValueError, "time_degree = 1.5"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "message"), BAD_ARGUMENTS)
+def test_bad_arguments_are_named(change, error, message):
+    with pytest.raises(error, match=message):
+        Optimizer(**{"x0": [0.0, 0.0], **change})
+
+
+def test_bad_tells_are_named_and_change_nothing():
+    opt = Optimizer([0.0, 0.0])
+    trial = opt.ask()
+    for args, error, message in [
+        ((trial, "high"), TypeError, "value must be one real number"),
+        ((trial, [1.0, 2.0]), TypeError, "value must be one real number"),
+        ((trial, 1.0, math.nan), ValueError, "t must be finite"),
+        ((trial, 1.0, 0.0, -1.0), ValueError, "sigma must be >= 0"),
+        (([1.0], 1.0), ValueError, r"x must be of shape \(2,\)"),
+        (([1.0, 2.0], math.nan), ValueError, "value must be finite"),
+        ((tobyqa.Trial(5, trial.x), 1.0), ValueError, "trial 5 is not waiting"),
+    ]:
+        with pytest.raises(error, match=message):
+            opt.tell(*args)
+    with pytest.raises(TypeError, match="what ask"):
+        opt.tell_failed([0.0, 0.0])
+    with pytest.raises(ValueError, match="reason to stop"):
+        opt.stop(Status.RUNNING)
+    assert opt.nfev == 0
+    opt.tell(trial, 1.0)
+    with pytest.raises(ValueError, match="trial 0 is not waiting"):
+        opt.tell(trial, 1.0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_non_finite_readings_are_failures(value):
+    opt = Optimizer([0.0])
+    opt.tell(opt.ask(), value)
+    assert opt.result().nfail == 1
+    assert math.isnan(opt.result().history.value[0])
