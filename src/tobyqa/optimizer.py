@@ -8,29 +8,23 @@ state bit by bit: that is how `load` works.
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check
-from ._version import __version__
+from . import _check, runfile
 from .methods import METHODS, resolve
 from .result import History, Result, Status
 from .state import Method, Observation, State, Task
 
 Array = NDArray[np.float64]
 _log = logging.getLogger(__name__)
-
-FORMAT = "tobyqa-run"
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -278,25 +272,17 @@ class Optimizer:
 
         The clock is not saved: hand it to `load` again.
         """
-        task = self._task
-        run = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "package_version": __version__,
-            "task": {**dataclasses.asdict(task), "x0": task.x0.tolist()},
-            "method": type(self._method).__name__.lower(),
-            "settings": dataclasses.asdict(self._method),  # type: ignore[call-overload]
-            "maxfev": self._maxfev,
-            "max_failures": self._max_failures,
-            "events": self._events,
-        }
-        target = Path(path)
-        temporary = target.with_name(target.name + ".part")
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(run, file, allow_nan=False, default=np.ndarray.tolist)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        runfile.write(
+            path,
+            {
+                "task": dataclasses.asdict(self._task),
+                "method": type(self._method).__name__.lower(),
+                "settings": dataclasses.asdict(self._method),  # type: ignore[call-overload]
+                "maxfev": self._maxfev,
+                "max_failures": self._max_failures,
+                "events": self._events,
+            },
+        )
 
     @classmethod
     def load(
@@ -309,30 +295,17 @@ class Optimizer:
         ValueError
             If the file is no saved run, or one of another format version.
         """
-        try:
-            run = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ValueError(f"{os.fspath(path)} is not a saved run: {error}") from None
-        if not isinstance(run, dict) or run.get("format") != FORMAT:
-            raise ValueError(f"{os.fspath(path)} is not a saved run")
-        if run["format_version"] != FORMAT_VERSION:
-            raise ValueError(
-                f"{os.fspath(path)} has format version {run['format_version']}; "
-                f"this package reads version {FORMAT_VERSION}"
-            )
-        task = Task(**{**run["task"], "x0": _check.start_point(run["task"]["x0"])})
+        run = runfile.read(path)
         opt = cls(
-            task.x0,
+            run["task"]["x0"],
             method=METHODS[run["method"]](**run["settings"]),
             maxfev=run["maxfev"],
             clock=clock,
             max_failures=run["max_failures"],
         )
-        opt._task = task
-        opt._state = opt._method.start(task)
+        opt._task = Task(**run["task"])
+        opt._state = opt._method.start(opt._task)
         for event in run["events"]:
-            if event.get("x") is not None:
-                event["x"] = _check.point("x", event["x"], task.x0.size)
             opt._record(event)
         return opt
 

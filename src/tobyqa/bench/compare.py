@@ -101,7 +101,7 @@ def compare(
         named = replace(base, solvers=names, reference_solvers=names)
         records += _run_names(named, directory, workers, progress)
     records += _run_functions(functions, base.instances(), workers, progress)
-    return Comparison(base.name, tuple(records))
+    return Comparison(base.name, tuple(sorted(records, key=lambda r: r.cell)))
 
 
 def _named(functions: Sequence[Any], taken: Sequence[str]) -> dict[str, Solve]:
