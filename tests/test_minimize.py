@@ -22,7 +22,7 @@ def test_result_has_everything():
     res = minimize(sphere, [0, 0], noise=0.0, maxfev=50)
     assert isinstance(res, scipy.optimize.OptimizeResult)
     expected = (
-        "x fun fun_std success status message nfev nit nfail jac hess drift_rate "
+        "x x_std fun fun_std success status message nfev nit nfail jac hess drift_rate "
         "drift_rate_std noise_std t x_best_observed fun_best_observed history method"
     )
     assert set(expected.split()) == set(res.keys())

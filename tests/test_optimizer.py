@@ -106,10 +106,13 @@ def test_save_leaves_the_old_file_intact_when_writing_fails(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "not a saved run"),
-        ("[1, 2]", "not a saved run"),
-        ('{"format": "other"}', "not a saved run"),
-        (json.dumps({"format": "tobyqa-run", "format_version": 99}), "version 99"),
+        ("", "not a tobyqa run"),
+        ("[1, 2]", "line 1 is corrupt"),
+        ('{"event": "begin", "format": "other"}', "not a tobyqa run"),
+        (
+            json.dumps({"event": 0, "format": "tobyqa-run", "format_version": 99}),
+            "version 99",
+        ),
     ],
 )
 def test_load_refuses_what_it_cannot_read(tmp_path, content, message):

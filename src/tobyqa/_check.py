@@ -97,6 +97,20 @@ def function(name: str, value: Any) -> Any:
     return value
 
 
+def labels(name: str, value: Any, n: int) -> list[str]:
+    """A list of `n` different texts (units may repeat); empty if None."""
+    if value is None:
+        return []
+    if isinstance(value, str) or not all(isinstance(v, str) for v in value):
+        raise TypeError(f"{name} must be a sequence of strings, but is {value!r}")
+    clean = list(value)
+    if len(clean) != n:
+        raise ValueError(f"{name} must have {n} entries, but has {len(clean)}")
+    if name == "names" and (len(set(clean)) != n or not all(clean)):
+        raise ValueError(f"{name} must be different and not empty, but is {clean}")
+    return clean
+
+
 def seed(rng: Any) -> int:
     """One whole number drawn from `rng` (anything `numpy.random.default_rng` takes).
 

@@ -2,7 +2,7 @@
 
 An `Optimizer` holds a log of events and the state that follows from it. A method's
 `absorb` is a pure function of state and observation, so the log alone restores the
-state bit by bit: that is how `load` works.
+state bit by bit: that is how saved runs, journals and `undo` work.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import dataclasses
 import logging
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, runfile
+from . import _check, journal
 from .methods import METHODS, resolve
 from .result import History, Result, Status
-from .state import Method, Observation, State, Task
+from .state import Estimate, Method, Observation, State, Task
 
 Array = NDArray[np.float64]
+Event = dict[str, Any]
 _log = logging.getLogger(__name__)
 
 
@@ -59,6 +61,11 @@ class Optimizer:
         Fields of the method's settings to change.
     max_failures : int
         How many measurements may fail in a row before the search ends.
+    names, units : sequence of str, optional
+        What the variables are called and measured in, for reports.
+    journal : path, optional
+        A new file to which every event is written before it counts; after a crash,
+        `Optimizer.resume` continues from it.
 
     Examples
     --------
@@ -82,8 +89,11 @@ class Optimizer:
         rng: Any = None,
         options: Mapping[str, Any] | None = None,
         max_failures: int = 10,
+        names: Sequence[str] | None = None,
+        units: Sequence[str] | None = None,
+        journal: journal.StrPath | None = None,
     ) -> None:
-        task = Task(
+        self._task = Task(
             x0=_check.start_point(x0),
             noise=None if noise is None else _check.non_negative("noise", noise),
             radius=(
@@ -93,16 +103,24 @@ class Optimizer:
             ),
             seed=_check.seed(rng),
         )
-        self._task = task
+        n = self._task.x0.size
+        self.names = _check.labels("names", names, n) or [f"x{i}" for i in range(n)]
+        self.units = _check.labels("units", units, n) or [""] * n
         self._method = resolve(method, options)
         self._maxfev = None if maxfev is None else _check.count("maxfev", maxfev)
         self._max_failures = _check.count("max_failures", max_failures)
         self._clock = _checked_clock(clock)
-        self._state: State[Any] = self._method.start(task)
+        self._events: list[Event] = []  # all that happened
+        self._reset()
+        self._journal = None if journal is None else _begin(journal, self._header())
+
+    def _reset(self) -> None:
+        """The state before the first event."""
+        self._live: list[Event] = []  # what happened and has not been withdrawn
+        self._state: State[Any] = self._method.start(self._task)
         self._pending: Trial | None = None
         self._ended: Status | None = None  # ended from outside, see `stop`
         self._asked = 0
-        self._events: list[dict[str, Any]] = []
         self._history: list[tuple[Observation, bool, Array]] = []
 
     # -- the loop --------------------------------------------------------------------
@@ -183,6 +201,20 @@ class Optimizer:
             raise ValueError(f"status must be a reason to stop, but is {status!r}")
         self._record({"event": "stop", "status": status.name})
 
+    def undo(self) -> None:
+        """Withdraw the latest reading or failure, e.g. a mistyped one.
+
+        If it answered a trial, that trial is pending again. The log keeps both.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to withdraw.
+        """
+        if self._last_reading() is None:
+            raise ValueError("there is no reading to withdraw")
+        self._record({"event": "undo"})
+
     # -- what is known ---------------------------------------------------------------
 
     @property
@@ -207,7 +239,7 @@ class Optimizer:
     def message(self) -> str:
         """The status in a sentence, with the last reason if measurements failed."""
         if self.status is Status.FAILURES:
-            reason = next(e for e in reversed(self._events) if e["event"] == "fail")
+            reason = next(e for e in reversed(self._live) if e["event"] == "fail")
             return f"{self.status.message} The last one: {reason['reason'] or '?'}"
         return self.status.message
 
@@ -215,6 +247,11 @@ class Optimizer:
     def nfev(self) -> int:
         """Trials answered, failed ones included."""
         return self._asked - (self._pending is not None)
+
+    @property
+    def readings(self) -> int:
+        """Events in the history: readings, asked for or not, and failures."""
+        return len(self._history)
 
     @property
     def method(self) -> Method:
@@ -225,11 +262,11 @@ class Optimizer:
         """The answer so far; can be called at any time."""
         estimate = self._method.estimate(self._state)
         history = self._history_arrays()
-        observed = np.where(np.isnan(history.value), np.inf, history.value)
-        has_reading = bool(np.isfinite(observed).any())
-        best = int(observed.argmin()) if has_reading else 0
+        best = history.lowest()
+        lowest = self._task.x0 if best is None else history.x[best]
         return Result(
             x=estimate.x.copy(),
+            x_std=estimate.x_std.copy(),
             fun=estimate.fun,
             fun_std=estimate.fun_std,
             success=self.status.success,
@@ -237,20 +274,33 @@ class Optimizer:
             message=self.message,
             nfev=self.nfev,
             nit=self._state.iterations,
-            nfail=int(np.isnan(history.value).sum()),
+            nfail=int(history.failed.sum()),
             jac=estimate.jac.copy(),
             hess=estimate.hess.copy(),
             drift_rate=estimate.drift_rate,
             drift_rate_std=estimate.drift_rate_std,
             noise_std=estimate.noise_std,
             t=estimate.t,
-            x_best_observed=(
-                history.x[best].copy() if has_reading else self._task.x0.copy()
-            ),
-            fun_best_observed=float(observed[best]) if has_reading else math.nan,
+            x_best_observed=lowest.copy(),
+            fun_best_observed=math.nan if best is None else float(history.value[best]),
             history=history,
             method=str(self._method),
-        )
+        ).with_log(self.log)
+
+    @property
+    def log(self) -> journal.Log:
+        """The whole run: what it began with, and every event."""
+        return journal.Log(self._header(), list(self._events), torn="", size=0)
+
+    @property
+    def pending(self) -> Trial | None:
+        """The trial that waits for its reading, if there is one."""
+        return self._pending
+
+    @property
+    def estimate(self) -> Estimate:
+        """What the method knows about the answer."""
+        return self._method.estimate(self._state)
 
     def progress(self) -> Result:
         """The part of `result` that is cheap enough to look at after every reading."""
@@ -267,63 +317,158 @@ class Optimizer:
 
     # -- files -----------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole run to a JSON file; the old file stays until it is replaced.
+    def save(self, path: journal.StrPath) -> None:
+        """Write the whole run to a file; the old file stays until it is replaced.
 
         The clock is not saved: hand it to `load` again.
         """
-        runfile.write(
-            path,
-            {
-                "task": dataclasses.asdict(self._task),
-                "method": type(self._method).__name__.lower(),
-                "settings": dataclasses.asdict(self._method),  # type: ignore[call-overload]
-                "maxfev": self._maxfev,
-                "max_failures": self._max_failures,
-                "events": self._events,
-            },
-        )
+        journal.write(path, self._header(), self._events)
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, clock: Callable[[], float] | None = None
+        cls, path: journal.StrPath, *, clock: Callable[[], float] | None = None
     ) -> Optimizer:
-        """Continue a saved run: every later proposal is that of the run saved.
+        """A saved run or a journal, continued in memory: the file is left alone.
+
+        Every later proposal is that of the run saved, bit by bit.
 
         Raises
         ------
         ValueError
-            If the file is no saved run, or one of another format version.
+            If the file is no run, corrupt, or one of another format version.
         """
-        run = runfile.read(path)
-        opt = cls(
-            run["task"]["x0"],
-            method=METHODS[run["method"]](**run["settings"]),
-            maxfev=run["maxfev"],
-            clock=clock,
-            max_failures=run["max_failures"],
-        )
-        opt._task = Task(**run["task"])
-        opt._state = opt._method.start(opt._task)
-        for event in run["events"]:
-            opt._record(event)
+        return cls.from_log(journal.read(path), clock=clock)
+
+    @classmethod
+    def resume(
+        cls,
+        path: journal.StrPath,
+        *,
+        clock: Callable[[], float] | None = None,
+        maxfev: int | None = None,
+    ) -> Optimizer:
+        """Continue a journal, in its file; the pending trial is still pending.
+
+        A search that was stopped from outside goes on. `maxfev` extends the budget.
+
+        Raises
+        ------
+        ValueError
+            If the file is no run, corrupt, or one of another format version.
+        JournalError
+            If another process is running it.
+        """
+        if maxfev is not None:
+            maxfev = _check.count("maxfev", maxfev)
+        opened = journal.Journal(path)
+        opt = cls.from_log(opened.log, clock=clock)
+        opt._journal = opened
+        if opened.log.torn:
+            _log.warning("%s: dropped a torn last record", os.fspath(path))
+        budget_is_new = maxfev is not None and maxfev != opt._maxfev
+        if opt._ended is not None or budget_is_new:
+            opt._record({"event": "continue", "maxfev": maxfev or opt._maxfev})
         return opt
+
+    def close(self) -> None:
+        """Release the journal, if there is one; the search cannot go on after it."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> Optimizer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @classmethod
+    def from_log(
+        cls,
+        log: journal.Log,
+        *,
+        clock: Callable[[], float] | None = None,
+        watch: Callable[[Optimizer], None] = lambda opt: None,
+    ) -> Optimizer:
+        """Replay a run; `watch` is called after every event."""
+        header = log.header
+        opt = cls(
+            header["x0"],
+            method=METHODS[header["method"]](**header["settings"]),
+            noise=header["noise"],
+            maxfev=header["maxfev"],
+            initial_radius=header["initial_radius"],
+            clock=clock,
+            max_failures=header["max_failures"],
+            names=header["names"],
+            units=header["units"],
+        )
+        opt._task = dataclasses.replace(opt._task, seed=header["seed"])
+        opt._reset()
+        for event in log.events:
+            if event.get("x") is not None:
+                event = {**event, "x": _check.point("x", event["x"], len(opt.names))}
+            opt._events.append(event)
+            opt._apply(event)
+            watch(opt)
+        return opt
+
+    def _header(self) -> dict[str, Any]:
+        """All that was said before the search began."""
+        return {
+            "x0": self._task.x0,
+            "noise": self._task.noise,
+            "initial_radius": self._task.radius,
+            "seed": self._task.seed,
+            "method": type(self._method).__name__.lower(),
+            "settings": dataclasses.asdict(self._method),  # type: ignore[call-overload]
+            "maxfev": self._maxfev,
+            "max_failures": self._max_failures,
+            "names": self.names,
+            "units": self.units,
+            "bounds": None,
+        }
 
     # -- inside ----------------------------------------------------------------------
 
-    def _record(self, event: dict[str, Any]) -> None:
-        """Apply an event, new or replayed; the only place where anything changes."""
+    def _record(self, event: Event) -> None:
+        """Put an event on the disk, then let it count."""
+        if self._journal is not None:
+            self._journal.append(event)
+        self._events.append(event)
+        self._apply(event)
+
+    def _apply(self, event: Event) -> None:
+        """An event, new or replayed: the only place where anything changes."""
         kind = event["event"]
+        if kind == "undo":
+            kept = self._live[: self._last_reading()]
+            self._reset()
+            for earlier in kept:
+                self._apply(earlier)
+            return
         if kind == "ask":
             self._pending = Trial(event["id"], event["x"])
             self._asked += 1
         elif kind == "stop":
             self._ended = Status[event["status"]]
+        elif kind == "continue":
+            self._ended, self._maxfev = None, event["maxfev"]
         else:
             self._absorb(self._observation(event))
             if event["id"] is not None:
                 self._pending = None
-        self._events.append(event)
+        self._live.append(event)
+
+    def _last_reading(self) -> int | None:
+        """Place of the latest reading or failure in the log that counts."""
+        places = range(len(self._live) - 1, -1, -1)
+        kinds = ("tell", "fail")
+        return next((k for k in places if self._live[k]["event"] in kinds), None)
 
     def _observation(self, event: dict[str, Any]) -> Observation:
         asked = event["id"] is not None
@@ -368,6 +513,11 @@ class Optimizer:
             accepted=np.array([row[1] for row in rows], dtype=bool),
             centre=np.array([row[2] for row in rows]).reshape(-1, n),
         )
+
+
+def _begin(path: journal.StrPath, header: dict[str, Any]) -> journal.Journal:
+    """A new journal; apart, since the constructor's argument hides the module."""
+    return journal.Journal(path, header)
 
 
 def _checked_clock(clock: Callable[[], float] | None) -> Callable[[], float] | None:

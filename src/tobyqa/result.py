@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,14 +61,26 @@ class History:
     def __len__(self) -> int:
         return int(self.t.shape[0])
 
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which events were failed measurements, (N,)."""
+        return np.isnan(self.value)
+
+    def lowest(self) -> int | None:
+        """Row of the lowest reading; None if there is none."""
+        if self.failed.all():
+            return None
+        return int(np.nanargmin(self.value))
+
 
 class Result(OptimizeResult):  # type: ignore[misc]
     """The outcome of a search, a SciPy ``OptimizeResult``.
 
     Attributes
     ----------
-    x : ndarray
-        The recommended point.
+    x, x_std : ndarray
+        The recommended point, and how far from it the model's own minimum may lie by
+        noise alone; NaN where the model's Hessian is not positive definite.
     fun : float
         The model's estimate of the objective at `x` and time `t`, drift included; not
         the luckiest reading.
@@ -90,3 +103,11 @@ class Result(OptimizeResult):  # type: ignore[misc]
     method : str
         The method and its non-default settings.
     """
+
+    def with_log(self, log: Any) -> Result:
+        """The same result, which remembers the run it came from for pictures.
+
+        An attribute and not an item: it is long, and nobody wants it printed.
+        """
+        object.__setattr__(self, "log", log)
+        return self

@@ -88,14 +88,17 @@ class Estimate:
     """The answer as the model sees it, at time `t`."""
 
     x: Array
+    x_std: Array  # NaN where the model has no minimum
     t: float
     fun: float
     fun_std: float
     jac: Array
+    jac_std: float  # of the gradient's length
     hess: Array
     drift_rate: float
     drift_rate_std: float
     noise_std: float
+    radius: float  # distance over which the model has been sampled
 
 
 class Method(Protocol):

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -47,9 +49,26 @@ def test_run_status_report(files, capsys):
     assert captured.err == ""
 
     assert main(["report", "out", "--out", "report"]) == 0
-    written = capsys.readouterr().out.split()
+    printed = capsys.readouterr().out
+    assert "| nelder-mead" in printed
+    written = [line for line in printed.splitlines() if line.startswith("report")]
+    assert len(written) > 10
     assert all((files / name).is_file() for name in written)
     assert "4 of 4" in (files / "report" / "README.md").read_text(encoding="utf-8")
+
+
+def test_report_of_several_runs_and_some_cells(files, capsys):
+    pytest.importorskip("matplotlib")
+    longer = replace(STUDY, name="longer", budget=90)
+    (files / "longer.toml").write_text(study_text(longer))
+    for name in ("tiny", "longer"):
+        assert main(["run", f"{name}.toml", "--out", name, "--quiet"]) == 0
+    only = ["--only", "seed=1"]
+    assert main(["report", "tiny", "longer", "--out", "report", *only]) == 0
+    text = (files / "report" / "README.md").read_text(encoding="utf-8")
+    assert "# Study tiny and longer" in text
+    assert text.count("2 of 2") == 2
+    assert re.search(r"seeds of longer +\| 1 ", text)
 
 
 def test_list_shows_everything():

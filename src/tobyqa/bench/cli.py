@@ -11,8 +11,10 @@ from functools import partial
 from typing import Any
 
 from tobyqa.bench.channels import channel_names
+from tobyqa.bench.only import chosen
 from tobyqa.bench.problems import problem_names
 from tobyqa.bench.progress import FAILURES
+from tobyqa.bench.records import Record
 from tobyqa.bench.run import run_study
 from tobyqa.bench.solvers import get_solver, solver_names
 from tobyqa.bench.store import Store
@@ -70,13 +72,7 @@ def _add_commands(parser: argparse.ArgumentParser) -> None:
         "--workers", type=_count, metavar="N", help="processes; one per core by default"
     )
     run.add_argument("--dask", metavar="ADDRESS", help="run on this Dask cluster")
-    run.add_argument(
-        "--only",
-        action="append",
-        metavar="KEY=VALUE,...",
-        help="some cells: keys problem, n, channel, seed, budget, solver; "
-        "values a|b and wildcards; may be repeated",
-    )
+    _add_only(run)
     run.add_argument("--quiet", action="store_true", help="no progress bar")
 
     status = add("status", _status, "show how far a run is", "status runs/paper")
@@ -85,13 +81,25 @@ def _add_commands(parser: argparse.ArgumentParser) -> None:
     report = add(
         "report",
         _report,
-        "write tables and figures of a run",
+        "write and print the results of runs",
         "report runs/paper --out reports/paper",
+        "report runs/paper runs/hessian --out reports/paper --only 'seed=0|1'",
     )
-    report.add_argument("dir", help="the directory given to run as --out")
+    report.add_argument("dirs", nargs="+", help="directories given to run as --out")
     report.add_argument("--out", required=True, metavar="OUT", help="where files go")
+    _add_only(report)
 
     add("list", _list, "show problems, channels, solvers and studies", "list")
+
+
+def _add_only(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="KEY=VALUE,...",
+        help="some cells: keys problem, n, channel, seed, budget, solver; "
+        "values a|b and wildcards; may be repeated",
+    )
 
 
 def _guarded(function: Callable[..., int], args: argparse.Namespace) -> int:
@@ -156,27 +164,44 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from tobyqa.bench.report import write_report
+    from tobyqa.bench.report import summary_text, write_report
 
-    with Store(args.dir) as store:
-        study, records, versions = store.study, store.records(), store.environment()
+    studies, records, facts = [], [], []
+    for directory in args.dirs:
+        with Store(directory) as store:
+            found = store.records()
+            cells = set(chosen([record.cell for record in found], args.only))
+            kept = [record for record in found if record.cell in cells]
+            wanted = len(chosen(store.study.cells(), args.only))
+            studies.append(store.study)
+            records += kept
+            facts.append(_facts(store, kept, wanted))
     if not records:
-        raise ValueError(f"{args.dir!r} holds no records yet")
-    about = {
-        "study": f"{study.name}, version {study.version}",
-        "description": study.description,
-        "cells": f"{len(records)} of {len(study.cells())}",
-        **versions,
-    }
+        raise ValueError(f"{' '.join(args.dirs)}: no records yet")
+    referees = dict.fromkeys(s for study in studies for s in study.reference_solvers)
     files = write_report(
         records,
         args.out,
-        title=f"Study {study.name}",
-        reference_solvers=study.reference_solvers,
-        about=about,
+        title=f"Study {' and '.join(study.name for study in studies)}",
+        reference_solvers=tuple(referees),
+        about={k: v for fact in facts for k, v in fact.items()},
     )
+    print(summary_text(records, tuple(referees)))
     print("\n".join(map(str, files)))
     return 0
+
+
+def _facts(store: Store, records: Sequence[Record], wanted: int) -> dict[str, str]:
+    """What a reader must know about one run."""
+    study = store.study
+    seeds = sorted({record.cell.seed for record in records})
+    versions = ", ".join(f"{k} {v}" for k, v in store.environment().items())
+    return {
+        f"study {study.name}": f"version {study.version}: {study.description}",
+        f"seeds of {study.name}": ", ".join(map(str, seeds)),
+        f"cells of {study.name}": f"{len(records)} of {wanted}",
+        f"versions of {study.name}": versions,
+    }
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -299,10 +299,12 @@ class Paper:
         has_drift = self.time_degree > 0
         return Estimate(
             x=model.x,
+            x_std=_minimiser_std(model, R_obs),
             t=t,
             fun=float(weights @ model.coefficients),
             fun_std=math.sqrt(value_variance),
             jac=model.g,
+            jac_std=math.sqrt(R_obs * model.gradient_trace),
             hess=model.hessian,
             drift_rate=model.gamma,
             drift_rate_std=(
@@ -311,6 +313,7 @@ class Paper:
                 else 0.0
             ),
             noise_std=math.sqrt(R_obs),
+            radius=model.reach,
         )
 
 
@@ -330,6 +333,19 @@ def _ridge(scales: Scales, noise_variance: float, sigmas: Array) -> float | Arra
     return np.where(stated, np.maximum(own, 1e-14), ridge)
 
 
+def _minimiser_std(model: Model, R_obs: float) -> Array:
+    """Standard errors of the model's minimiser, by the delta method: H^-1 Cov(g) H^-1.
+
+    NaN if the Hessian is not positive definite, so that there is no minimiser.
+    """
+    e, Q = np.linalg.eigh(model.hessian)
+    if not e[0] > 1e-12 * abs(e[-1]):
+        return np.full(model.n, math.nan)
+    Pi_g = model.recovery[1 : model.n + 1]
+    response = (Q / e) @ (Q.T @ Pi_g)  # of the minimiser to each reading, up to sign
+    return np.asarray(np.sqrt(R_obs * np.einsum("ij,ij->i", response, response)))
+
+
 def _first_readings(state: State[Search]) -> Estimate:
     """The lowest reading, as long as there is no model."""
     n = state.task.x0.size
@@ -341,10 +357,13 @@ def _first_readings(state: State[Search]) -> Estimate:
         x=samples.points[best] if has_reading else state.task.x0,
         t=float(samples.times[best]) if has_reading else math.nan,
         fun=float(samples.values[best]) if has_reading else math.nan,
+        x_std=np.full(n, math.nan),
         fun_std=noise_std,
         jac=np.full(n, math.nan),
+        jac_std=math.nan,
         hess=np.full((n, n), math.nan),
         drift_rate=math.nan,
         drift_rate_std=math.nan,
         noise_std=noise_std,
+        radius=math.nan,
     )
