@@ -12,7 +12,7 @@ import pytest
 import tobyqa
 
 PACKAGE = Path(tobyqa.__file__).parent
-EDGES = ("bench", "cli", "demo", "theory", "view", "integrations", "plots", "report")
+EDGES = ("bench", "cli", "demo", "theory", "integrations", "plots", "report")
 CORE = [
     path
     for path in PACKAGE.rglob("*.py")

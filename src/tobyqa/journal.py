@@ -83,6 +83,14 @@ def read(path: StrPath) -> Log:
     return Log(records[0], records[1:], torn, size)
 
 
+def holds_run(path: StrPath) -> bool:
+    """Whether a run was begun in this file; a torn header alone is none."""
+    try:
+        return b"\n" in Path(path).read_bytes()
+    except FileNotFoundError:
+        return False
+
+
 def write(
     path: StrPath, header: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
 ) -> None:
@@ -127,8 +135,7 @@ class Journal:
             raise
 
     def _begin(self, header: Mapping[str, Any]) -> None:
-        data = self.path.read_bytes()
-        if b"\n" in data:
+        if holds_run(self.path):
             raise JournalError(
                 errno.EEXIST,
                 "a run is in this file already; continue it with Optimizer.resume",

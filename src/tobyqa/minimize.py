@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
+from .journal import StrPath
 from .optimizer import Optimizer
 from .result import Result, Status
 from .state import Method
@@ -44,6 +45,7 @@ def minimize(
     rng: Any = None,
     options: Mapping[str, Any] | None = None,
     max_failures: int = 10,
+    journal: StrPath | None = None,
 ) -> Result:
     """Minimise a function whose values are noisy and drift while one searches.
 
@@ -80,6 +82,9 @@ def minimize(
         Fields of the method's settings to change.
     max_failures : int
         How many evaluations may fail in a row before the search ends.
+    journal : path, optional
+        File to which every event is written before it counts. If it holds a run of the
+        same problem, that run is continued: after a crash, call again.
 
     Returns
     -------
@@ -99,8 +104,9 @@ def minimize(
     """
     _check.function("fun", fun)
     notify = _notifier(callback)
-    opt = Optimizer(
-        x0,
+    with Optimizer.open(
+        journal,
+        x0=x0,
         method=method,
         noise=noise,
         maxfev=EVALUATIONS_PER_VARIABLE * np.size(x0) if maxfev is None else maxfev,
@@ -109,16 +115,16 @@ def minimize(
         rng=rng,
         options=options,
         max_failures=max_failures,
-    )
-    try:
-        while not opt.done:
-            _evaluate(opt, fun, args)
-            notify(opt)
-    except KeyboardInterrupt:
-        opt.stop(Status.STOPPED)
-    except StopIteration:
-        opt.stop(Status.CALLBACK)
-    return opt.result()
+    ) as opt:
+        try:
+            while not opt.done:
+                _evaluate(opt, fun, args)
+                notify(opt)
+        except KeyboardInterrupt:
+            opt.stop(Status.STOPPED)
+        except StopIteration:
+            opt.stop(Status.CALLBACK)
+        return opt.result()
 
 
 def _evaluate(opt: Optimizer, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from . import _check, journal
 from .methods import METHODS, resolve
 from .result import History, Result, Status
-from .state import Estimate, Method, Observation, State, Task
+from .state import Method, Observation, State, Task
 
 Array = NDArray[np.float64]
 Event = dict[str, Any]
@@ -249,11 +249,6 @@ class Optimizer:
         return self._asked - (self._pending is not None)
 
     @property
-    def readings(self) -> int:
-        """Events in the history: readings, asked for or not, and failures."""
-        return len(self._history)
-
-    @property
     def method(self) -> Method:
         """The method's settings."""
         return self._method
@@ -285,22 +280,7 @@ class Optimizer:
             fun_best_observed=math.nan if best is None else float(history.value[best]),
             history=history,
             method=str(self._method),
-        ).with_log(self.log)
-
-    @property
-    def log(self) -> journal.Log:
-        """The whole run: what it began with, and every event."""
-        return journal.Log(self._header(), list(self._events), torn="", size=0)
-
-    @property
-    def pending(self) -> Trial | None:
-        """The trial that waits for its reading, if there is one."""
-        return self._pending
-
-    @property
-    def estimate(self) -> Estimate:
-        """What the method knows about the answer."""
-        return self._method.estimate(self._state)
+        )
 
     def progress(self) -> Result:
         """The part of `result` that is cheap enough to look at after every reading."""
@@ -337,7 +317,7 @@ class Optimizer:
         ValueError
             If the file is no run, corrupt, or one of another format version.
         """
-        return cls.from_log(journal.read(path), clock=clock)
+        return cls._replayed(journal.read(path), clock)
 
     @classmethod
     def resume(
@@ -361,7 +341,7 @@ class Optimizer:
         if maxfev is not None:
             maxfev = _check.count("maxfev", maxfev)
         opened = journal.Journal(path)
-        opt = cls.from_log(opened.log, clock=clock)
+        opt = cls._replayed(opened.log, clock)
         opt._journal = opened
         if opened.log.torn:
             _log.warning("%s: dropped a torn last record", os.fspath(path))
@@ -369,6 +349,30 @@ class Optimizer:
         if opt._ended is not None or budget_is_new:
             opt._record({"event": "continue", "maxfev": maxfev or opt._maxfev})
         return opt
+
+    @classmethod
+    def open(cls, path: journal.StrPath | None, **arguments: Any) -> Optimizer:
+        """Continue the journal `path` if it holds a run, else begin it.
+
+        `arguments` are those of the constructor. With None there is no journal.
+
+        Raises
+        ------
+        ValueError
+            If the file holds a run of another problem; the error says what differs.
+        """
+        if path is None or not journal.holds_run(path):
+            return cls(**arguments, journal=path)
+        asked = cls(**arguments)
+        header = asked._header()
+        if arguments.get("rng") is None:
+            del header["seed"]  # drawn anew each time; the journal's own counts
+        if differing := journal.differences(journal.read(path).header, header):
+            raise ValueError(
+                f"{os.fspath(path)} holds a run of another problem: "
+                f"{'; '.join(differing)}"
+            )
+        return cls.resume(path, clock=arguments.get("clock"), maxfev=asked._maxfev)
 
     def close(self) -> None:
         """Release the journal, if there is one; the search cannot go on after it."""
@@ -387,14 +391,9 @@ class Optimizer:
         self.close()
 
     @classmethod
-    def from_log(
-        cls,
-        log: journal.Log,
-        *,
-        clock: Callable[[], float] | None = None,
-        watch: Callable[[Optimizer], None] = lambda opt: None,
+    def _replayed(
+        cls, log: journal.Log, clock: Callable[[], float] | None
     ) -> Optimizer:
-        """Replay a run; `watch` is called after every event."""
         header = log.header
         opt = cls(
             header["x0"],
@@ -414,7 +413,6 @@ class Optimizer:
                 event = {**event, "x": _check.point("x", event["x"], len(opt.names))}
             opt._events.append(event)
             opt._apply(event)
-            watch(opt)
         return opt
 
     def _header(self) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,11 +102,3 @@ class Result(OptimizeResult):  # type: ignore[misc]
     method : str
         The method and its non-default settings.
     """
-
-    def with_log(self, log: Any) -> Result:
-        """The same result, which remembers the run it came from for pictures.
-
-        An attribute and not an item: it is long, and nobody wants it printed.
-        """
-        object.__setattr__(self, "log", log)
-        return self

@@ -93,12 +93,10 @@ class Estimate:
     fun: float
     fun_std: float
     jac: Array
-    jac_std: float  # of the gradient's length
     hess: Array
     drift_rate: float
     drift_rate_std: float
     noise_std: float
-    radius: float  # distance over which the model has been sampled
 
 
 class Method(Protocol):

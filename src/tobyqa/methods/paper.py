@@ -304,7 +304,6 @@ class Paper:
             fun=float(weights @ model.coefficients),
             fun_std=math.sqrt(value_variance),
             jac=model.g,
-            jac_std=math.sqrt(R_obs * model.gradient_trace),
             hess=model.hessian,
             drift_rate=model.gamma,
             drift_rate_std=(
@@ -313,7 +312,6 @@ class Paper:
                 else 0.0
             ),
             noise_std=math.sqrt(R_obs),
-            radius=model.reach,
         )
 
 
@@ -360,10 +358,8 @@ def _first_readings(state: State[Search]) -> Estimate:
         x_std=np.full(n, math.nan),
         fun_std=noise_std,
         jac=np.full(n, math.nan),
-        jac_std=math.nan,
         hess=np.full((n, n), math.nan),
         drift_rate=math.nan,
         drift_rate_std=math.nan,
         noise_std=noise_std,
-        radius=math.nan,
     )
