@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -151,6 +150,34 @@ def test_an_existing_run_is_not_overwritten(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_another_file_is_not_overwritten(tmp_path):
+    path = tmp_path / "precious.json"
+    path.write_text('{"precious": 1}')
+    with pytest.raises(JournalError, match="no journal"):
+        Optimizer([0.0], journal=path)
+    assert path.read_text() == '{"precious": 1}'
+
+
+def test_saving_into_the_own_journal_changes_nothing(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with Optimizer([0.0, 0.0], noise=0.01, journal=path) as opt:
+        for k in range(8):
+            opt.tell(opt.ask(), journaled_run.reading(opt.ask().x, k))
+            opt.save(path)
+    assert Optimizer.load(path).nfev == 8
+
+
+def test_a_run_ended_by_failures_can_be_continued(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with Optimizer([0.0], journal=path, max_failures=2) as opt:
+        for _ in range(2):
+            opt.tell_failed(opt.ask(), "beam lost")
+        assert opt.status is Status.FAILURES
+    with Optimizer.resume(path) as opt:
+        opt.tell(opt.ask(), 1.0)
+        assert not opt.done
+
+
 def test_disk_full_loses_nothing_and_the_run_goes_on(tmp_path):
     """A real limit on the size of files: the write fails half-way."""
     path = tmp_path / "run.jsonl"
@@ -271,6 +298,6 @@ def test_the_header_says_what_was_begun(tmp_path):
 def test_a_closed_journal_takes_no_more(tmp_path):
     opt = Optimizer([0.0], journal=tmp_path / "run.jsonl")
     opt.close()
-    with pytest.raises(OSError, match=os.strerror(errno.EBADF)):
+    with pytest.raises(JournalError, match="the journal is closed"):
         opt.ask()
     opt.close()  # twice does no harm

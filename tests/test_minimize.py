@@ -61,6 +61,8 @@ def test_a_function_that_writes_into_its_argument_does_no_harm():
 def test_args_and_options_and_settings_objects():
     res = minimize(lambda x, a, b: a * sphere(x) + b, [0.0, 0.0], (2.0, 5.0), maxfev=80)
     assert res.fun == pytest.approx(5.0, abs=0.5)
+    res = minimize(lambda x, a: a * sphere(x), [0.0, 0.0], 2.0, maxfev=9)
+    assert res.nfail == 0
     res = minimize(sphere, [0.0, 0.0], maxfev=9, options={"eta": 0.5})
     assert res.method == "paper:eta=0.5"
     res = minimize(sphere, [0.0, 0.0], maxfev=9, method=tobyqa.Paper(chi=10))
@@ -129,9 +131,28 @@ def test_always_failing_ends_with_the_reason():
     assert "OSError: instrument is off" in res.message
 
 
-def test_bad_stamps_from_fun_are_the_callers_error():
-    with pytest.raises(ValueError, match="t must be finite"):
-        minimize(lambda x: Measurement(1.0, t=np.nan), [0.0])
+def test_bad_stamps_and_clocks_are_failed_evaluations():
+    """A hundred good readings are not lost because the next one has a bad time."""
+    calls = iter(range(1000))
+
+    def fun(x):
+        k = next(calls)
+        bad = k % 4 == 3
+        return Measurement(sphere(x), t="noon" if bad else float(k), sigma=0.1)
+
+    res = minimize(fun, [0.0, 0.0], noise=0.1, maxfev=40)
+    assert (res.nfev, res.nfail) == (40, 10)
+    ticks = iter(range(1000))
+
+    def clock():
+        if next(ticks) > 20:
+            raise OSError("clock lost")
+        return 1.0
+
+    res = minimize(sphere, [0.0, 0.0], noise=0.0, clock=clock)
+    assert res.status == Status.FAILURES.code
+    assert "OSError: clock lost" in res.message
+    assert res.nfev == 30
 
 
 def test_keyboard_interrupt_gives_a_result():

@@ -100,7 +100,15 @@ def test_p_norm_is_the_covariance_of_the_recovered_parameters():
     model = fit(samples, x, 2.0, ridge=1e-3)
     np.testing.assert_allclose(model.p_norm, expected, rtol=1e-8, atol=1e-12)
     assert model.trace == pytest.approx(np.trace(expected))
-    assert model.gradient_trace == pytest.approx(np.trace(expected[1:-1, 1:-1]))
+    gradient_block = np.trace(expected[1:-1, 1:-1])
+    assert model.gradient_variance(0.25) == pytest.approx(0.25 * gradient_block)
+    variances = np.linspace(0.1, 2.0, 9)
+    Pi = Si @ X.T @ Ki
+    unequal = Pi @ np.diag(variances) @ Pi.T
+    np.testing.assert_allclose(model.covariance(variances), unequal, rtol=1e-8)
+    assert model.gradient_variance(variances) == pytest.approx(
+        np.trace(unequal[1:-1, 1:-1])
+    )
 
 
 @pytest.mark.parametrize("beta", [1.0, 1e3, 1e6])

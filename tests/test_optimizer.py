@@ -113,6 +113,10 @@ def test_save_leaves_the_old_file_intact_when_writing_fails(tmp_path, monkeypatc
             json.dumps({"event": 0, "format": "tobyqa-run", "format_version": 99}),
             "version 99",
         ),
+        (
+            json.dumps({"event": 0, "format": "tobyqa-run", "format_version": 1}),
+            "no run that can be replayed: KeyError 'x0'",
+        ),
     ],
 )
 def test_load_refuses_what_it_cannot_read(tmp_path, content, message):
@@ -126,7 +130,8 @@ def test_asking_twice_returns_the_same_trial():
     opt = Optimizer([1.0, 2.0])
     first, second = opt.ask(), opt.ask()
     assert first.id == second.id
-    first.x[:] = np.nan  # the caller's copy
+    with pytest.raises(ValueError, match="read-only"):
+        first.x[:] = np.nan
     np.testing.assert_array_equal(opt.ask().x, second.x)
 
 
@@ -151,6 +156,52 @@ def test_a_good_unasked_point_becomes_the_centre():
         opt.tell(trial, float(np.sum(trial.x**2)))
     opt.tell([0.1, 0.1], 0.02)
     assert opt.result().x == pytest.approx([0.1, 0.1])
+
+
+def test_reference_readings_take_no_place_away():
+    """A fixed point measured again and again, in the probe too: the search goes on."""
+
+    def gap(every):
+        opt = Optimizer(np.full(6, 3.0), noise=0.01, maxfev=200)
+        k = iter(range(10**6))
+        while not opt.done:
+            trial = opt.ask()
+            opt.tell(trial, reading(trial.x, next(k)))
+            if every and trial.id % every == 0:
+                opt.tell(np.full(6, 3.0), reading(np.full(6, 3.0), next(k)))
+        return np.abs(opt.result().x - 1).max()
+
+    without = gap(0)
+    for every in (1, 2, 5):
+        assert gap(every) < 3 * without + 0.1
+
+
+def test_the_point_itself_answers_the_trial_too():
+    opt = Optimizer([0.0, 0.0], maxfev=6)
+    while not opt.done:
+        x = opt.ask().x
+        opt.tell(list(x), float(np.sum(x**2)))
+    assert opt.nfev == 6
+
+
+def test_a_trial_of_another_search_is_refused():
+    a, b = Optimizer([0.0]), Optimizer([1.0])
+    b.ask()
+    with pytest.raises(ValueError, match=r"trial 0 at \[0.\] is not waiting"):
+        b.tell(a.ask(), 1.0)
+
+
+def test_stated_errors_set_the_error_bars():
+    def run(sigma):
+        opt = Optimizer(np.zeros(3), noise=0.5, initial_radius=1.0)
+        for k in range(7):
+            trial = opt.ask()
+            opt.tell(trial, float(trial.x.sum()) + 0.5 * k, sigma=sigma)
+        return opt.result()
+
+    plain, fine = run(None), run(0.05)
+    assert fine.fun_std < 0.2 * plain.fun_std
+    assert fine.drift_rate_std < 0.2 * plain.drift_rate_std
 
 
 def test_failures_shrink_the_step_and_are_counted():
@@ -221,6 +272,36 @@ def test_clock_stamps_readings_and_may_do_anything():
     assert opt.result().history.t[-1] == 5.0
 
 
+def test_times_of_their_own_cannot_be_mixed_with_numbers(tmp_path):
+    opt = Optimizer([0.0, 0.0])
+    opt.tell(opt.ask(), 1.0, t=0.0)  # as good as its number
+    opt.tell(opt.ask(), 1.0)
+    opt.tell_failed(opt.ask())
+    opt.tell(opt.ask(), 1.0, t=1.7e9)
+    with pytest.raises(ValueError, match="t is needed"):
+        opt.tell(opt.ask(), 1.0)
+    opt.tell_failed(opt.ask())  # nothing depends on its time
+    opt.save(tmp_path / "run")
+    again = Optimizer.load(tmp_path / "run", clock=lambda: 1.7e9 + 60)
+    again.tell(again.ask(), 1.0)
+    np.testing.assert_array_equal(
+        again.result().history.t, [0, 1, 2, 1.7e9, 1.7e9, 1.7e9 + 60]
+    )
+
+
+def test_a_clock_set_back_does_not_stop_the_renewal_of_samples():
+    def gap(jump):
+        opt = Optimizer(np.zeros(4), noise=0.01, maxfev=150)
+        while not opt.done:
+            trial = opt.ask()
+            k = trial.id
+            t = k - (jump if k >= 40 else 0)
+            opt.tell(trial, reading(trial.x, k) - 0.1 * k, t=float(t))
+        return float(np.sum((opt.result().x - 1) ** 2))
+
+    assert gap(3600.0) < 10 * gap(0.0) + 0.02
+
+
 def test_estimates_are_calibrated():
     """fun_std and drift_rate_std cover the truth, as often as they should."""
     hits_value, hits_drift, runs = 0, 0, 200
@@ -249,7 +330,10 @@ BAD_ARGUMENTS = [
     ({"maxfev": 0}, ValueError, "maxfev must be >= 1, but is 0"),
     ({"maxfev": 1.5}, ValueError, "maxfev must be a whole number, but is 1.5"),
     ({"maxfev": "many"}, TypeError, "maxfev must be one real number"),
+    ({"maxfev": math.inf}, ValueError, "maxfev must be a whole number"),
+    ({"noise": 1e200}, ValueError, "noise must be <= 1e100"),
     ({"initial_radius": 0.0}, ValueError, "initial_radius must be > 0"),
+    ({"initial_radius": 1e-120}, ValueError, r"initial_radius must be in \[1e-50"),
     ({"clock": 3.0}, TypeError, "clock must be callable"),
     ({"clock": lambda: "noon"}, TypeError, r"clock\(\) must be one real number"),
     ({"rng": -1}, ValueError, "rng = -1"),
@@ -280,21 +364,22 @@ def test_bad_tells_are_named_and_change_nothing():
         ((trial, 1.0, 0.0, -1.0), ValueError, "sigma must be >= 0"),
         (([1.0], 1.0), ValueError, r"x must be of shape \(2,\)"),
         (([1.0, 2.0], math.nan), ValueError, "value must be finite"),
-        ((tobyqa.Trial(5, trial.x), 1.0), ValueError, "trial 5 is not waiting"),
+        ((tobyqa.Trial(5, trial.x), 1.0), ValueError, "trial 5 at .* is not waiting"),
     ]:
         with pytest.raises(error, match=message):
             opt.tell(*args)
     with pytest.raises(TypeError, match="what ask"):
         opt.tell_failed([0.0, 0.0])
-    with pytest.raises(ValueError, match="reason to stop"):
-        opt.stop(Status.RUNNING)
+    for status in (Status.RUNNING, Status.CONVERGED):
+        with pytest.raises(ValueError, match="status must be"):
+            opt.stop(status)
     assert opt.nfev == 0
     opt.tell(trial, 1.0)
-    with pytest.raises(ValueError, match="trial 0 is not waiting"):
+    with pytest.raises(ValueError, match=r"trial 0 at .* is not waiting"):
         opt.tell(trial, 1.0)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e101, -1e300])
 def test_non_finite_readings_are_failures(value):
     opt = Optimizer([0.0])
     opt.tell(opt.ask(), value)

@@ -85,7 +85,7 @@ class AskTell(RuleBasedStateMachine):
             self.opt.tell(trial, bad, t=t)
         self.readings += 1
 
-    @rule(data=st.data(), value=VALUES, t=TIMES, sigma=SIGMAS)
+    @rule(data=st.data(), value=st.floats(-1e100, 1e100), t=TIMES, sigma=SIGMAS)
     def tell_unasked(self, data, value, t, sigma):
         x = data.draw(st.lists(COORDINATES, min_size=self.n, max_size=self.n))
         self.opt.tell(x, value, t=t, sigma=sigma)

@@ -58,18 +58,22 @@ def finite(name: str, value: Any) -> float:
 
 
 def non_negative(name: str, value: Any) -> float:
-    """A finite real scalar >= 0."""
+    """A real scalar in [0, 1e100]; squares of larger ones overflow."""
     clean = finite(name, value)
     if clean < 0.0:
         raise ValueError(f"{name} must be >= 0, but is {clean}")
+    if clean > 1e100:
+        raise ValueError(f"{name} must be <= 1e100, but is {clean}")
     return clean
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite real scalar > 0."""
+    """A real scalar in [1e-50, 1e50]; fourth powers beyond that leave the range."""
     clean = finite(name, value)
     if clean <= 0.0:
         raise ValueError(f"{name} must be > 0, but is {clean}")
+    if not 1e-50 <= clean <= 1e50:
+        raise ValueError(f"{name} must be in [1e-50, 1e50], but is {clean}")
     return clean
 
 
@@ -80,7 +84,7 @@ def count(name: str, value: Any) -> int:
     except TypeError:
         # SciPy users write 1e3 for a budget.
         as_float = number(name, value)
-        if as_float != math.floor(as_float):
+        if not math.isfinite(as_float) or as_float != math.floor(as_float):
             raise ValueError(
                 f"{name} must be a whole number, but is {as_float}"
             ) from None

@@ -141,6 +141,9 @@ class Journal:
                 "a run is in this file already; continue it with Optimizer.resume",
                 str(self.path),
             )
+        data, start = self.path.read_bytes(), _line(_full({}))[:40]
+        if not (data.startswith(start) or start.startswith(data)):
+            raise JournalError(errno.EEXIST, "this file is no journal", str(self.path))
         os.ftruncate(self._fd, 0)  # at most a header that a crash cut short
         self._size = 0
         self.log = Log(_full(header), [], "", 0)
@@ -164,7 +167,13 @@ class Journal:
         """
         self._append(_line({**event, "at": time.time()}))
 
+    def is_file(self, path: StrPath) -> bool:
+        """Whether `path` is this journal's file."""
+        return os.path.exists(path) and os.path.samefile(path, self.path)
+
     def _append(self, data: bytes) -> None:
+        if self._fd < 0:
+            raise JournalError(errno.EBADF, "the journal is closed", str(self.path))
         try:
             rest = data
             while rest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from .journal import StrPath
+from .journal import JournalError, StrPath
 from .optimizer import Optimizer
 from .result import Result, Status
 from .state import Method
 
 Array = NDArray[np.float64]
+_log = logging.getLogger(__name__)
 
 EVALUATIONS_PER_VARIABLE = 500
 """Budget of `minimize` per variable when `maxfev` is not given."""
@@ -56,7 +58,8 @@ def minimize(
     fun : callable
         ``fun(x, *args)`` returns the reading as a float, or a `Measurement` that also
         says when it was taken and how uncertain it is. Raising, or returning NaN,
-        infinity or anything that is not one number, counts as a failed measurement.
+        infinity or anything that is not one number, counts as a failed measurement, and
+        so does a bad time or error.
     x0 : array_like
         Where to start, shape (n,).
     args : tuple
@@ -103,6 +106,7 @@ def minimize(
     (True, 0.5)
     """
     _check.function("fun", fun)
+    args = args if isinstance(args, tuple) else (args,)
     notify = _notifier(callback)
     with Optimizer.open(
         journal,
@@ -131,15 +135,17 @@ def _evaluate(opt: Optimizer, fun: Callable[..., Any], args: tuple[Any, ...]) ->
     """One measurement: asked for, taken, told."""
     trial = opt.ask()
     try:
-        reading = fun(trial.x, *args)
+        reading = fun(trial.x.copy(), *args)
         if not isinstance(reading, Measurement):
             reading = Measurement(reading)
-        value = _check.number("the value of fun", reading.value)
+        opt.tell(trial, reading.value, reading.t, reading.sigma)
+    except JournalError:
+        raise
     except Exception as error:
-        # Whatever went wrong in the user's code: nothing measured so far is lost.
+        # Whatever went wrong in the user's code, its clock and its units included:
+        # nothing measured so far is lost.
+        _log.info("evaluation failed", exc_info=True)
         opt.tell_failed(trial, f"{type(error).__name__}: {error}")
-    else:
-        opt.tell(trial, value, reading.t, reading.sigma)
 
 
 def _notifier(callback: Callable[..., Any] | None) -> Callable[[Optimizer], None]:

@@ -118,7 +118,7 @@ class Model:
 
     @cached_property
     def hessian(self) -> Array:
-        """G = G_prior + sum_i lam_i d_i d_i' (stat-G)."""
+        """G = G_prior + sum_i lam_i d_i d_i' (stat-G); G_prior without a kernel."""
         lam = self._scaled_multipliers
         G = (self._U.T * (lam / self._radius**2)) @ self._U
         G = 0.5 * (G + G.T)
@@ -134,18 +134,23 @@ class Model:
         """tr(P_norm)."""
         return float(np.vdot(self.recovery, self.recovery))
 
-    @property
-    def gradient_trace(self) -> float:
-        """tr([P_norm]_gg)."""
+    def covariance(self, variances: float | Array) -> Array:
+        """Cov(Pi F) for readings of these variances; R_obs P_norm if all are R_obs."""
+        return np.asarray((self.recovery * variances) @ self.recovery.T)
+
+    def gradient_variance(self, variances: float | Array) -> float:
+        """Trace of the gradient's covariance, tr(R_obs [P_norm]_gg)."""
         Pi_g = self.recovery[1 : self.n + 1]
-        return float(np.vdot(Pi_g, Pi_g))
+        if isinstance(variances, float):
+            return variances * float(np.vdot(Pi_g, Pi_g))
+        return float(np.sum(Pi_g**2 * variances))
 
     @property
     def noise_variance(self) -> float:
         """Noise variance implied by the residuals; zero without a spare reading.
 
         lam'K lam / (m - p) estimates tau^2, the scale of K (K = Cov/tau^2); the noise
-        is its ridge part, tau^2 / rho. Needs a ridge common to all readings.
+        is its ridge part, tau^2 / rho, for a reading of average ridge.
         """
         spare = self._residual.size - self.coefficients.size
         if spare <= 0:
@@ -242,7 +247,7 @@ def fit(
         reach=reach,
         fallback=fallback.removesuffix("; "),
         hessian_prior=hessian_prior,
-        _U=U if kernel is not None else D,
+        _U=U if kernel is not None else np.zeros_like(U),
         _radius=kernel_radius,
         _delta=delta,
         _L=L,

@@ -28,12 +28,15 @@ Array = NDArray[np.float64]
 Event = dict[str, Any]
 _log = logging.getLogger(__name__)
 
+_READINGS = ("tell", "fail")  # events that make a row of the history
+_LARGEST_READING = 1e100  # squares of larger ones leave the floating-point range
+
 
 @dataclass(frozen=True)
 class Trial:
-    """A point to be measured."""
+    """A point to be measured; `x` is read-only. No id: it was not asked for."""
 
-    id: int
+    id: int | None
     x: Array
 
 
@@ -121,6 +124,7 @@ class Optimizer:
         self._pending: Trial | None = None
         self._ended: Status | None = None  # ended from outside, see `stop`
         self._asked = 0
+        self._numbered = True  # readings are timed by their number
         self._history: list[tuple[Observation, bool, Array]] = []
 
     # -- the loop --------------------------------------------------------------------
@@ -137,9 +141,10 @@ class Optimizer:
             raise RuntimeError(f"nothing to ask, the search has ended: {self.message}")
         if self._pending is None:
             x = self._method.propose(self._state).x
+            x.flags.writeable = False
             self._record({"event": "ask", "id": self._asked, "x": x})
         assert self._pending is not None
-        return Trial(self._pending.id, self._pending.x.copy())
+        return self._pending
 
     def tell(
         self,
@@ -155,28 +160,36 @@ class Optimizer:
         trial : Trial or array_like
             What `ask` returned, or any other point that happens to be measured.
         value : float
-            The reading. NaN or infinity counts as a failed measurement.
+            The reading. NaN, infinity and anything beyond 1e100 in size count as a
+            failed measurement.
         t : float, optional
-            When it was taken; the clock's time by default.
+            When it was taken; the clock's time by default. Without a clock it is
+            needed as soon as an earlier reading had one.
         sigma : float, optional
             Its standard error, if it is known to differ from `noise`.
         """
         reading = _check.number("value", value)
         sigma = None if sigma is None else _check.non_negative("sigma", sigma)
-        if isinstance(trial, Trial):
-            self._check_pending(trial)
-            if not math.isfinite(reading):
-                self.tell_failed(trial, f"the reading is {reading}", t=t)
-                return
-            trial_id, x = trial.id, None
-        else:
-            reading = _check.finite("value", reading)
-            trial_id, x = None, _check.point("x", trial, self._task.x0.size)
+        if not isinstance(trial, Trial):
+            x = _check.point("x", trial, self._task.x0.size)
+            pending = self._pending
+            answers_pending = pending is not None and np.array_equal(x, pending.x)
+            trial = pending if answers_pending and pending else Trial(None, x)
+        self._check_pending(trial)
+        reading_is_usable = abs(reading) <= _LARGEST_READING
+        if not reading_is_usable:
+            if trial.id is None:
+                raise ValueError(
+                    f"value must be finite and at most {_LARGEST_READING:g} in size, "
+                    f"but is {reading}"
+                )
+            self.tell_failed(trial, f"the reading is {reading}", t=t)
+            return
         self._record(
             {
                 "event": "tell",
-                "id": trial_id,
-                "x": x,
+                "id": trial.id,
+                "x": None if trial.id is not None else trial.x,
                 "t": self._time(t),
                 "value": reading,
                 "sigma": sigma,
@@ -190,15 +203,18 @@ class Optimizer:
         if not isinstance(trial, Trial):
             raise TypeError(f"trial must be what ask() returned, but is {trial!r}")
         self._check_pending(trial)
-        _log.info("trial %d failed: %s", trial.id, reason)
+        _log.info("trial %s failed: %s", trial.id, reason)
+        when = self._last_time() if t is None else _check.finite("t", t)
         self._record(
-            {"event": "fail", "id": trial.id, "t": self._time(t), "reason": str(reason)}
+            {"event": "fail", "id": trial.id, "t": when, "reason": str(reason)}
         )
 
     def stop(self, status: Status = Status.STOPPED) -> None:
-        """End the search from outside."""
-        if not isinstance(status, Status) or status is Status.RUNNING:
-            raise ValueError(f"status must be a reason to stop, but is {status!r}")
+        """End the search from outside; `resume` and `undo` lift it."""
+        if status not in (Status.STOPPED, Status.CALLBACK):
+            raise ValueError(
+                f"status must be Status.STOPPED or Status.CALLBACK, but is {status!r}"
+            )
         self._record({"event": "stop", "status": status.name})
 
     def undo(self) -> None:
@@ -300,9 +316,12 @@ class Optimizer:
     def save(self, path: journal.StrPath) -> None:
         """Write the whole run to a file; the old file stays until it is replaced.
 
-        The clock is not saved: hand it to `load` again.
+        The clock is not saved: hand it to `load` again. A run's own journal has
+        everything already and is left alone.
         """
-        journal.write(path, self._header(), self._events)
+        own = self._journal
+        if own is None or not own.is_file(path):
+            journal.write(path, self._header(), self._events)
 
     @classmethod
     def load(
@@ -329,7 +348,8 @@ class Optimizer:
     ) -> Optimizer:
         """Continue a journal, in its file; the pending trial is still pending.
 
-        A search that was stopped from outside goes on. `maxfev` extends the budget.
+        A search that was stopped from outside, or by too many failures, goes on.
+        `maxfev` extends the budget.
 
         Raises
         ------
@@ -346,7 +366,8 @@ class Optimizer:
         if opened.log.torn:
             _log.warning("%s: dropped a torn last record", os.fspath(path))
         budget_is_new = maxfev is not None and maxfev != opt._maxfev
-        if opt._ended is not None or budget_is_new:
+        ended_by_failures = opt.status is Status.FAILURES
+        if opt._ended is not None or ended_by_failures or budget_is_new:
             opt._record({"event": "continue", "maxfev": maxfev or opt._maxfev})
         return opt
 
@@ -394,25 +415,31 @@ class Optimizer:
     def _replayed(
         cls, log: journal.Log, clock: Callable[[], float] | None
     ) -> Optimizer:
-        header = log.header
-        opt = cls(
-            header["x0"],
-            method=METHODS[header["method"]](**header["settings"]),
-            noise=header["noise"],
-            maxfev=header["maxfev"],
-            initial_radius=header["initial_radius"],
-            clock=clock,
-            max_failures=header["max_failures"],
-            names=header["names"],
-            units=header["units"],
-        )
-        opt._task = dataclasses.replace(opt._task, seed=header["seed"])
-        opt._reset()
-        for event in log.events:
-            if event.get("x") is not None:
-                event = {**event, "x": _check.point("x", event["x"], len(opt.names))}
-            opt._events.append(event)
-            opt._apply(event)
+        try:
+            header = log.header
+            opt = cls(
+                header["x0"],
+                method=METHODS[header["method"]](**header["settings"]),
+                noise=header["noise"],
+                maxfev=header["maxfev"],
+                initial_radius=header["initial_radius"],
+                clock=clock,
+                max_failures=header["max_failures"],
+                names=header["names"],
+                units=header["units"],
+            )
+            opt._task = dataclasses.replace(opt._task, seed=header["seed"])
+            opt._reset()
+            for event in log.events:
+                if event.get("x") is not None:
+                    x = _check.point("x", event["x"], len(opt.names))
+                    event = {**event, "x": x}
+                opt._events.append(event)
+                opt._apply(event)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"this is no run that can be replayed: {type(error).__name__} {error}"
+            ) from error
         return opt
 
     def _header(self) -> dict[str, Any]:
@@ -456,20 +483,24 @@ class Optimizer:
             self._ended = Status[event["status"]]
         elif kind == "continue":
             self._ended, self._maxfev = None, event["maxfev"]
-        else:
+            self._state = dataclasses.replace(self._state, failures=0)
+        elif kind in _READINGS:
             self._absorb(self._observation(event))
             if event["id"] is not None:
                 self._pending = None
+        else:
+            raise ValueError(f"unknown event {kind!r}")
         self._live.append(event)
 
     def _last_reading(self) -> int | None:
         """Place of the latest reading or failure in the log that counts."""
         places = range(len(self._live) - 1, -1, -1)
-        kinds = ("tell", "fail")
-        return next((k for k in places if self._live[k]["event"] in kinds), None)
+        return next((k for k in places if self._live[k]["event"] in _READINGS), None)
 
     def _observation(self, event: dict[str, Any]) -> Observation:
         asked = event["id"] is not None
+        if asked and (self._pending is None or self._pending.id != event["id"]):
+            raise ValueError(f"trial {event['id']} was told but not asked for")
         return Observation(
             x=self._pending.x if asked and self._pending else event["x"],
             t=event["t"],
@@ -482,22 +513,42 @@ class Optimizer:
         self._state = self._method.absorb(self._state, observation)
         verdict = self._state.verdict
         accepted = verdict is not None and verdict.accepted
+        self._numbered &= observation.t == len(self._history)
         self._history.append((observation, accepted, self._state.centre_point))
 
     def _check_pending(self, trial: Trial) -> None:
-        if self._pending is None or trial.id != self._pending.id:
-            waiting = "none" if self._pending is None else f"trial {self._pending.id}"
-            raise ValueError(
-                f"trial {trial.id} is not waiting for a reading (waiting: {waiting}); "
-                f"tell(x, value) takes points that were not asked for"
-            )
+        """A trial must be the one that waits; its id alone does not prove that."""
+        pending = self._pending
+        if trial.id is None or (
+            pending is not None
+            and trial.id == pending.id
+            and np.array_equal(trial.x, pending.x)
+        ):
+            return
+        waiting = "none" if pending is None else f"trial {pending.id} at {pending.x}"
+        raise ValueError(
+            f"trial {trial.id} at {trial.x} is not waiting for a reading (waiting: "
+            f"{waiting}); tell(x, value) takes points that were not asked for"
+        )
 
     def _time(self, t: float | None) -> float:
+        """When a reading was taken: as stated, by the clock, or its number."""
         if t is not None:
             return _check.finite("t", t)
         if self._clock is not None:
             return _check.finite("clock()", self._clock())
+        if not self._numbered:
+            raise ValueError(
+                "t is needed: earlier readings had times of their own, and there is no "
+                "clock"
+            )
         return float(len(self._history))
+
+    def _last_time(self) -> float:
+        """A time for a failure, which needs none: the model never sees it."""
+        if self._numbered or not self._history:
+            return float(len(self._history))
+        return self._history[-1][0].t
 
     def _history_arrays(self) -> History:
         n, rows = self._task.x0.size, self._history

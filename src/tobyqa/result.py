@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 class Status(Enum):
     """Why a search stopped: SciPy's integer, the sentence, and whether it converged.
 
-    The integers agree with SciPy's COBYQA where the meaning agrees.
+    0 and 5 mean what they mean in SciPy's COBYQA, 99 what SciPy says of StopIteration.
     """
 
     CONVERGED = (
@@ -79,7 +79,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
     ----------
     x, x_std : ndarray
         The recommended point, and how far from it the model's own minimum may lie by
-        noise alone; NaN where the model's Hessian is not positive definite.
+        noise alone; NaN where the model's Hessian is not positive definite, as it
+        often is when it rests on few readings.
     fun : float
         The model's estimate of the objective at `x` and time `t`, drift included; not
         the luckiest reading.
@@ -94,7 +95,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
     jac, hess : ndarray
         The model's gradient and Hessian at `x`.
     drift_rate, drift_rate_std : float
-        Change of the readings per unit of time, at a fixed point.
+        Change of the readings per unit of time, at a fixed point. The error counts
+        noise, not what the model cannot follow.
     x_best_observed, fun_best_observed : ndarray, float
         The lowest reading, as it was read: biased by noise and drift.
     history : History

@@ -15,45 +15,50 @@ Array = NDArray[np.float64]
 class SampleSet:
     """Readings as rows, in the order of their arrival; read-only.
 
-    They live in one table with columns x_1 ... x_n, t, value, sigma, so that taking one
-    out and putting one in is a single copy.
+    They live in one table with columns x_1 ... x_n, t, value, sigma, asked, so that
+    taking some out and putting one in is a single copy.
     """
 
-    table: Array  # (m, n + 3)
+    table: Array  # (m, n + 4)
 
     @staticmethod
     def of(points: Any, times: Any, values: Any, sigmas: Any = np.nan) -> SampleSet:
         """A set from its parts; `sigmas` are stated standard errors, NaN where none."""
         points = np.asarray(points, dtype=np.float64)
         m, n = points.shape
-        table = np.empty((m, n + 3))
+        table = np.ones((m, n + 4))
         table[:, :n] = points
         table[:, n], table[:, n + 1], table[:, n + 2] = times, values, sigmas
         return _frozen(table)
 
     @staticmethod
     def empty(n: int) -> SampleSet:
-        return _frozen(np.empty((0, n + 3)))
+        return _frozen(np.empty((0, n + 4)))
 
     @property
     def points(self) -> Array:
         """Where the readings were taken, (m, n)."""
-        return self.table[:, :-3]
+        return self.table[:, :-4]
 
     @property
     def times(self) -> Array:
         """When, (m,)."""
-        return self.table[:, -3]
+        return self.table[:, -4]
 
     @property
     def values(self) -> Array:
         """What was read, (m,)."""
-        return self.table[:, -2]
+        return self.table[:, -3]
 
     @property
     def sigmas(self) -> Array:
         """The standard errors stated with the readings, NaN where none was, (m,)."""
-        return self.table[:, -1]
+        return self.table[:, -2]
+
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """Which points the method had proposed, (m,)."""
+        return np.asarray(self.table[:, -1] == 1.0)
 
     def __len__(self) -> int:
         return int(self.table.shape[0])
@@ -67,40 +72,42 @@ class SampleSet:
         d = self.points - x
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", d, d)))
 
-    def oldest(self, keep: int | None = None) -> int:
-        """Row of the reading with the smallest time, never row `keep`."""
-        if keep is None:
-            return int(self.times.argmin())
-        order = self.times.copy()
-        order[keep] = np.inf
-        return int(order.argmin())
-
-    def append(self, x: Array, t: float, value: float, sigma: float) -> SampleSet:
-        """The set with one more reading."""
-        return self.replace(None, x, t, value, sigma)
-
-    def replace(
-        self, row: int | None, x: Array, t: float, value: float, sigma: float
+    def append(
+        self, x: Array, t: float, value: float, sigma: float, asked: bool = True
     ) -> SampleSet:
-        """The set without `row` (if not None), and with one more reading at the end."""
+        """The set with one more reading."""
         m, width = self.table.shape
-        cut = m if row is None else row
-        table = np.empty((m + (row is None), width))
-        table[:cut] = self.table[:cut]
-        table[cut:-1] = self.table[cut + 1 :]
-        table[-1, :-3] = x
-        table[-1, -3:] = t, value, sigma
+        table = np.empty((m + 1, width))
+        table[:-1] = self.table
+        table[-1, :-4] = x
+        table[-1, -4:] = t, value, sigma, asked
         return _frozen(table)
 
-    def newest(self, count: int, keep: int) -> tuple[SampleSet, int]:
-        """The `count` most recent readings and row `keep`, with that row's new index.
+    def without(self, row: int) -> SampleSet:
+        """The set with one reading less."""
+        table = np.empty((len(self) - 1, self.table.shape[1]))
+        table[:row] = self.table[:row]
+        table[row:] = self.table[row + 1 :]
+        return _frozen(table)
 
-        Time decides; among equal times, arrival.
+    def trimmed(self, size: int, keep: int) -> tuple[SampleSet, int]:
+        """Drop the oldest readings, never row `keep`, down to `size` asked for.
+
+        Readings that were not asked for come on top, `size` of them at the most: they
+        take no place away from those that the method chose. Age is order of arrival,
+        not time stamp, since clocks can be set back. Also returns where `keep` is now.
         """
-        order = self.times.copy()
-        order[keep] = np.inf
-        rows = np.sort(np.argsort(order, kind="stable")[-count:])
-        return _frozen(self.table[rows]), int(np.searchsorted(rows, keep))
+        samples = self
+        while (excess := samples.asked).sum() > size or (~excess).sum() > size:
+            asked_for_too_many = excess.sum() > size
+            rows = (
+                np.arange(len(samples))
+                if asked_for_too_many
+                else np.nonzero(~excess)[0]
+            )
+            victim = int(rows[1] if rows[0] == keep else rows[0])
+            samples, keep = samples.without(victim), keep - (victim < keep)
+        return samples, keep
 
 
 def _frozen(table: Array) -> SampleSet:

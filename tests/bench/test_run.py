@@ -52,6 +52,7 @@ class TestRunCell:
             ("unruly.raises", "error", "ZeroDivisionError: as it must", 3),
             ("unruly.leaves", "error", "SystemExit: goodbye", 1),
             ("unruly.insatiable", "budget", "", 20),
+            ("unruly.stubborn", "budget", "", 20),
             ("unruly.mute", "error", "the solver returned array(nan)", 1),
             ("absent", "error", "ValueError: unknown solver", 0),
         ],
@@ -89,6 +90,33 @@ class TestRunStudy:
             run_study(TINY, tmp_path / "threads", executor=threads, progress=False)
         here = comparable(map(run_cell, TINY.cells()))
         assert stored(tmp_path / "pool") == stored(tmp_path / "threads") == here
+
+    def test_failed_cells_run_again_when_asked_to(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        study = replace(TINY, solvers=("unruly.fails_once",), reference_solvers=())
+        with ThreadPoolExecutor(1) as threads:
+
+            def run(**kwargs):
+                return run_study(
+                    study, "out", executor=threads, progress=False, **kwargs
+                )
+
+            assert run().failures == {"unruly.fails_once": 4}
+            (tmp_path / "mended").touch()
+            assert run().ran == 0
+            mended = run(retry_failed=True)
+            assert (mended.ran, dict(mended.failures)) == (4, {})
+
+    def test_a_store_can_be_read_without_its_solvers(self, tmp_path):
+        gone = replace(TINY, solvers=("gone.solver",), reference_solvers=())
+        with Store(tmp_path, gone):
+            pass
+        with Store(tmp_path) as store:
+            assert store.study.solvers == ("gone.solver",)
+
+    def test_comparison_names_what_failed(self):
+        text = str(compare([unruly.raises], TINY, workers=1, progress=False))
+        assert "4 of 4 runs failed (ZeroDivisionError: as it must)" in text
 
     def test_goes_on_where_it_was(self, tmp_path):
         first = run_study(TINY, tmp_path, only="seed=0", workers=1, progress=False)
@@ -129,7 +157,7 @@ class TestRunStudy:
         pytest.importorskip("numpy", minversion="2")
         solvers = ("nelder-mead", "newuoa-pdfo")
         study = replace(TINY, solvers=solvers, reference_solvers=solvers)
-        with pytest.warns(UserWarning, match="skipping newuoa-pdfo: .*pdfo"):
+        with pytest.warns(UserWarning, match=r"skipping newuoa-pdfo, .*pdfo"):
             summary = run_study(study, tmp_path, workers=1, progress=False)
         assert (summary.ran, list(summary.skipped)) == (4, ["newuoa-pdfo"])
         assert "newuoa-pdfo: skipped, " in str(summary)

@@ -106,8 +106,6 @@ def test_loads_from_a_path(tmp_path):
     [
         ({"problems": ("powr",)}, "close to it: power"),
         ({"channels": ("Statik",)}, "did you mean Static"),
-        ({"solvers": ("papr",)}, "unknown solver 'papr'"),
-        ({"reference_solvers": ("papr",)}, "unknown solver 'papr'"),
         ({"solvers": ()}, "solvers: .* at least one"),
         ({"solvers": "paper"}, "is not a list"),
         ({"dimensions": (6, 6)}, "dimensions: an entry is given twice"),
@@ -178,3 +176,11 @@ class TestOnly:
     def test_mistakes_are_explained(self, only):
         with pytest.raises(ValueError, match="only: "):
             chosen(self.CELLS, only)
+
+
+@pytest.mark.parametrize("key", ["solvers", "reference_solvers"])
+def test_unknown_solvers_in_a_file_are_explained(tmp_path, key):
+    path = tmp_path / "mine.toml"
+    path.write_text(study_text(replace(load_study("smoke"), **{key: ("papr",)})))
+    with pytest.raises(ValueError, match="unknown solver 'papr'; close to it: paper"):
+        load_study(path)

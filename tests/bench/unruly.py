@@ -31,6 +31,22 @@ def insatiable(fun, x0, *, budget, noise):
         fun(x0)
 
 
+def stubborn(fun, x0, *, budget, noise):
+    """Shrugs off whatever its objective raises."""
+    while True:
+        try:
+            fun(x0)
+        except Exception:
+            continue
+
+
+def fails_once(fun, x0, *, budget, noise):
+    """Raises until a file says that it has been mended."""
+    if not os.path.exists("mended"):
+        raise RuntimeError("broken")
+    return honest(fun, x0, budget=budget, noise=noise)
+
+
 def mute(fun, x0, *, budget, noise):
     fun(x0)
 

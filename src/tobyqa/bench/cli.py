@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections import Counter
@@ -73,6 +74,9 @@ def _add_commands(parser: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--dask", metavar="ADDRESS", help="run on this Dask cluster")
     _add_only(run)
+    run.add_argument(
+        "--retry-failed", action="store_true", help="run failed cells again"
+    )
     run.add_argument("--quiet", action="store_true", help="no progress bar")
 
     status = add("status", _status, "show how far a run is", "status runs/paper")
@@ -133,12 +137,15 @@ def _count(text: str) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    # So that a study can name module.function of the folder one works in.
+    sys.path.insert(0, os.getcwd())
     summary = run_study(
         args.study,
         args.out,
         workers=args.workers,
         dask=args.dask,
         only=args.only,
+        retry_failed=args.retry_failed,
         progress=not args.quiet,
     )
     print(summary)
@@ -164,6 +171,12 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
+    try:
+        import matplotlib  # noqa: F401 - asked for now, not after a minute of scoring
+    except ImportError:
+        raise ImportError(
+            "a report needs matplotlib (pip install tobyqa[bench])"
+        ) from None
     from tobyqa.bench.report import summary_text, write_report
 
     studies, records, facts = [], [], []

@@ -20,8 +20,12 @@ from tobyqa.bench.records import Array, Cell, Record
 _RELATIVE_NOISE = 1e-3  # standard deviation over s0, from the paper
 
 
-class BudgetSpent(Exception):
-    """The recorder was asked for more queries than its budget has."""
+class BudgetSpent(BaseException):
+    """The recorder was asked for more queries than its budget has.
+
+    Not an `Exception`: a solver that shrugs off errors of its objective must not shrug
+    this one off, or it would ask for ever.
+    """
 
 
 class Recorder:

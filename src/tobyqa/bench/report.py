@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import figures, published, tables
-from .beside import TAU, in_order, tolerance
+from .beside import TAU, counted, in_order, tolerance
 from .layout import Column, Table
 from .page import DEFINITION, Picture, page
 from .records import Record
-from .score import Scores, one_budget, score, solve_rates
+from .score import Scores, failures, one_budget, score, solve_rates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,8 +76,24 @@ def summary_text(
     scores = one_budget(score(records, reference_solvers))
     table = tables.solve_rate_table(scores, plain=True)
     if table is None:
-        return "No instance has been run by every solver yet.\n"
-    return f"{table.title}\n{table.note}\n\n{table.markdown()}"
+        text = f"No instance counts: {counted(scores)}\n"
+    else:
+        text = f"{table.title}\n{table.note}\n\n{table.markdown()}"
+    return text + "".join(f"{line}\n" for line in failure_lines(records))
+
+
+def failure_lines(records: Sequence[Record]) -> list[str]:
+    """A sentence for each solver some of whose runs failed."""
+    lines = []
+    for solver, statuses in failures(records).items():
+        failed = statuses["error"] + statuses["crash"]
+        if failed:
+            errors = [r.error for r in records if r.cell.solver == solver and r.error]
+            lines.append(
+                f"{solver}: {failed} of {statuses.total()} runs failed "
+                f"({tables.commonest(errors)})"
+            )
+    return lines
 
 
 def build_tables(

@@ -22,7 +22,7 @@ from tobyqa.bench.pool import (
     run_tasks,
 )
 from tobyqa.bench.problems import get_problem
-from tobyqa.bench.progress import Summary, failures, meter, throughput
+from tobyqa.bench.progress import FAILURES, Summary, failures, meter, throughput
 from tobyqa.bench.recorder import BudgetSpent, Recorder
 from tobyqa.bench.records import Array, Cell, Record
 from tobyqa.bench.solvers import Solve, get_solver
@@ -66,6 +66,7 @@ def run_study(
     workers: int | None = None,
     dask: str | None = None,
     only: str | Iterable[str] | None = None,
+    retry_failed: bool = False,
     progress: bool = True,
 ) -> Summary:
     """Run the cells of a study that `directory` does not have yet.
@@ -87,6 +88,8 @@ def run_study(
         Address of a Dask scheduler whose workers shall run the cells.
     only : str or list of str, optional
         Which cells, e.g. ``"solver=paper,n=6|10"``; see `tobyqa.bench.only.chosen`.
+    retry_failed : bool
+        Run those cells again whose solver raised or crashed.
     progress : bool
         Show a progress bar.
 
@@ -99,7 +102,7 @@ def run_study(
     cells = chosen(study.cells(), only)
     skipped = _unavailable(cells)
     with Store(directory, study) as store:
-        done = store.done()
+        done = store.done(leaving_out=FAILURES if retry_failed else ())
         todo = [c for c in cells if c not in done and c.solver not in skipped]
         earlier = sum(cell in done for cell in cells)
         ran: list[Record] = []
@@ -171,7 +174,7 @@ def _unavailable(cells: Iterable[Cell]) -> Mapping[str, str]:
     reasons = {name: get_solver(name).why_not() for name in names}
     missing = {name: why for name, why in reasons.items() if why}
     for name, why in missing.items():
-        warnings.warn(f"skipping {name}: {why}", stacklevel=3)
+        warnings.warn(f"skipping {name}, also for f_L: {why}", stacklevel=3)
     return missing
 
 

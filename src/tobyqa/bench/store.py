@@ -12,6 +12,8 @@ import sqlite3
 import warnings
 import zlib
 from collections.abc import Collection, Iterable
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -156,9 +158,9 @@ class Store:
                 row,
             )
 
-    def done(self) -> set[Cell]:
-        """The cells that have a record."""
-        return {Cell(*row) for row in self._db.execute(f"SELECT {_CELL} FROM records")}
+    def done(self, *, leaving_out: Collection[str] = ()) -> set[Cell]:
+        """The cells that have a record, other than of a status in `leaving_out`."""
+        return {cell for cell, status in self.statuses() if status not in leaving_out}
 
     def records(self, solvers: Collection[str] | None = None) -> list[Record]:
         """All records in the order of their cells, or those of the named solvers."""
@@ -193,13 +195,17 @@ class Store:
 
 
 def environment() -> dict[str, str]:
-    """The versions on which results can depend."""
-    return {
+    """The versions on which results can depend: ours, and the peers' that are here."""
+    versions = {
         "tobyqa": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
+    for peer in ("nlopt", "pdfo", "DFO-LS", "Py-BOBYQA", "cma"):
+        with suppress(metadata.PackageNotFoundError):
+            versions[peer] = metadata.version(peer)
+    return versions
 
 
 def _key(cell: Cell) -> tuple[Any, ...]:

@@ -107,9 +107,12 @@ def load_study(source: str | Path) -> Study:
     path = Path(source)
     if path.suffix == ".toml" or path.is_file():
         try:
-            return parse_study(path.read_text(encoding="utf-8"), str(source))
+            study = parse_study(path.read_text(encoding="utf-8"), str(source))
         except FileNotFoundError:
             raise ValueError(f"there is no study file {str(source)!r}") from None
+        for name in (*study.solvers, *study.reference_solvers):
+            get_solver(name)
+        return study
     if str(source) not in study_names():
         raise ValueError(
             f"unknown study {str(source)!r}: neither a TOML file nor one of "
@@ -248,8 +251,6 @@ def _check_strings(study: Study) -> None:
     for key in ("solvers", "reference_solvers"):
         names = getattr(study, key)
         _check_list(f"study {study.name!r}: {key}", names, str)
-        for name in names:
-            get_solver(name)
 
 
 def _check_grid(study: str, grid: Block) -> None:

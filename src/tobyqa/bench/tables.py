@@ -261,7 +261,7 @@ def failure_table(records: Sequence[Record]) -> Table:
         errors = [r.error for r in records if r.cell.solver == solver and r.error]
         counts = [statuses[solver][status] for status in heads]
         total = sum(statuses[solver].values())
-        rows.append((solver, total, *counts, _commonest(errors)))
+        rows.append((solver, total, *counts, commonest(errors)))
     columns = [Column(key, head, form=".0f") for key, head in heads.items()]
     return Table(
         "failures",
@@ -277,7 +277,7 @@ def failure_table(records: Sequence[Record]) -> Table:
     )
 
 
-def _commonest(errors: Sequence[str]) -> str:
+def commonest(errors: Sequence[str]) -> str:
     """The most frequent error, cut to a line; of equals the first by name."""
     if not errors:
         return ""

@@ -33,7 +33,7 @@ from ..step import arc_step, capped, cubic_step
 
 Array = NDArray[np.float64]
 
-_HUGE = 1e100  # beyond it squares overflow; such readings are clipped, not dropped
+_HUGE = 1e100  # beyond it squares overflow
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Scales:
     """What the coordinate probe fixes once and for all (lines 2-5)."""
 
     tau: float
+    sigma: float  # sigma_0
     noise_floor: float  # smallest variance that a reading is credited with
     baseline: float  # tr(P_norm) of the probe
 
@@ -94,8 +95,12 @@ class Paper:
     geometry_guard: float = option(
         5.0, lo=0.0, doc="no stop while tr(P_norm) exceeds this many baselines"
     )
-    sigma_min: float = option(1e-12, lo=0.0, open_lo=True, doc="least cubic weight")
-    sigma_max: float = option(1e12, lo=0.0, open_lo=True, doc="largest cubic weight")
+    sigma_min: float = option(
+        1e-12, lo=0.0, hi=1.0, doc="least cubic weight, in units of the first one"
+    )
+    sigma_max: float = option(
+        1e12, lo=1.0, doc="largest cubic weight, in units of the first one"
+    )
     resolution: float = option(1e-14, lo=0.0, doc="relative step that counts as none")
 
     def __post_init__(self) -> None:
@@ -123,8 +128,6 @@ class Paper:
         if observation.failed:
             return self._after_failure(state)
         reading = observation
-        if abs(reading.value) > _HUGE:
-            reading = replace(reading, value=math.copysign(_HUGE, reading.value))
         search, samples, centre = state.memory, state.samples, state.centre
         if search is None or centre is None:
             return self._probe(state, reading)
@@ -138,22 +141,21 @@ class Paper:
         old_sigma, new_sigma = float(samples.sigmas[centre]), reading.sigma
         variance = _variance(search, old_sigma) + _variance(search, new_sigma)
         step_is_accepted = achieved >= -0.5 * self.kappa_tol * math.sqrt(variance)
-        step_is_good = step_is_accepted and achieved > self.eta * predicted > 0.0
+        ratio_is_high = predicted > 0.0 and achieved > self.eta * predicted
+        step_is_good = step_is_accepted and ratio_is_high
 
         # Lines 18-27: the cubic weight answers to the method's own steps only.
         sigma = search.sigma
         if reading.asked and self.sigma_rule == "adaptive":
             if step_is_good:
-                sigma = max(self.sigma_min, sigma / self.gamma_1)
+                sigma = max(self.sigma_min * search.scales.sigma, sigma / self.gamma_1)
             elif not step_is_accepted:
-                sigma = min(self.sigma_max, sigma * self.gamma_2)
+                sigma = min(self.sigma_max * search.scales.sigma, sigma * self.gamma_2)
 
-        # Lines 28-29: the oldest sample leaves, unless it is the centre that stays.
-        victim = samples.oldest(keep=None if step_is_accepted else centre)
-        samples = samples.replace(
-            victim, reading.x, reading.t, reading.value, reading.sigma
-        )
-        centre = len(samples) - 1 if step_is_accepted else centre - (victim < centre)
+        # Lines 28-29: the oldest sample leaves, unless it is the centre.
+        samples = _with(samples, reading)
+        centre = len(samples) - 1 if step_is_accepted else centre
+        samples, centre = samples.trimmed(2 * s.size + 1, keep=centre)
         judged = State(
             task=state.task,
             samples=samples,
@@ -179,7 +181,8 @@ class Paper:
         noise = state.task.noise
         noise_variance = model.noise_variance if noise is None else noise**2  # R_obs
         x, g = model.x, model.g
-        gradient_std = math.sqrt(noise_variance * model.gradient_trace)
+        variances = _variances(noise_variance, state.samples.sigmas)
+        gradient_std = math.sqrt(model.gradient_variance(variances))
         gradient_is_noise = math.sqrt(g @ g) < self.kappa_tol * gradient_std
         geometry_is_sound = model.trace <= self.geometry_guard * scales.baseline
 
@@ -241,9 +244,7 @@ class Paper:
 
     def _probe(self, state: State[Search], reading: Observation) -> State[Search]:
         """Line 1: collect the first set; lines 2-5 once it is complete."""
-        samples = state.samples.append(
-            reading.x, reading.t, reading.value, reading.sigma
-        )
+        samples = _with(state.samples, reading)
         reading_is_start = reading.asked and state.readings == 0
         state = replace(
             state,
@@ -256,7 +257,7 @@ class Paper:
         size = 2 * state.task.x0.size + 1
         if state.readings < size or state.centre is None:
             return state
-        samples, centre = samples.newest(size, keep=state.centre)
+        samples, centre = samples.trimmed(size, keep=state.centre)
         return self._begin(replace(state, samples=samples, centre=centre))
 
     def _begin(self, state: State[Search]) -> State[Search]:
@@ -266,8 +267,8 @@ class Paper:
         s_F = float(np.ptp(state.samples.values))
         tau = max(s_F / radius**2, 1e-8)
         noise_floor = max((1e-6 * s_F) ** 2, 1e-16)
-        sigma = min(max(s_F / radius**3, 1e-8, self.sigma_min), self.sigma_max)
-        scales = Scales(tau, noise_floor, baseline=math.inf)
+        sigma = max(s_F / radius**3, 1e-8)
+        scales = Scales(tau, sigma, noise_floor, baseline=math.inf)
         baseline = self._fit(state, scales, previous=None).trace
         return self._plan(state, replace(scales, baseline=baseline), sigma, None)
 
@@ -277,7 +278,7 @@ class Paper:
         if state.memory is None:
             return state
         search = state.memory
-        sigma = min(self.sigma_max, 4.0 * search.sigma)
+        sigma = min(self.sigma_max * search.scales.sigma, 4.0 * search.sigma)
         if self.sigma_rule == "frozen":
             sigma = search.sigma
         return replace(
@@ -295,24 +296,35 @@ class Paper:
         weights = np.zeros_like(model.coefficients)  # of the value at (x_k, t)
         weights[0] = 1.0
         weights[model.n + 1 :] = (t - model.t) ** np.arange(1, self.time_degree + 1)
-        value_variance = R_obs * float(weights @ model.p_norm @ weights)
+        variances = _variances(R_obs, state.samples.sigmas)
+        covariance = model.covariance(variances)
         has_drift = self.time_degree > 0
         return Estimate(
             x=model.x,
-            x_std=_minimiser_std(model, R_obs),
+            x_std=_minimiser_std(model, covariance),
             t=t,
             fun=float(weights @ model.coefficients),
-            fun_std=math.sqrt(value_variance),
+            fun_std=math.sqrt(weights @ covariance @ weights),
             jac=model.g,
             hess=model.hessian,
             drift_rate=model.gamma,
             drift_rate_std=(
-                math.sqrt(R_obs * model.p_norm[model.n + 1, model.n + 1])
-                if has_drift
-                else 0.0
+                math.sqrt(covariance[model.n + 1, model.n + 1]) if has_drift else 0.0
             ),
             noise_std=math.sqrt(R_obs),
         )
+
+
+def _with(samples: SampleSet, reading: Observation) -> SampleSet:
+    return samples.append(
+        reading.x, reading.t, reading.value, reading.sigma, reading.asked
+    )
+
+
+def _variances(R_obs: float, sigmas: Array) -> float | Array:
+    """Variances of the readings: their own where stated, else R_obs."""
+    stated = ~np.isnan(sigmas)
+    return np.where(stated, sigmas**2, R_obs) if stated.any() else R_obs
 
 
 def _variance(search: Search, sigma: float) -> float:
@@ -331,7 +343,7 @@ def _ridge(scales: Scales, noise_variance: float, sigmas: Array) -> float | Arra
     return np.where(stated, np.maximum(own, 1e-14), ridge)
 
 
-def _minimiser_std(model: Model, R_obs: float) -> Array:
+def _minimiser_std(model: Model, covariance: Array) -> Array:
     """Standard errors of the model's minimiser, by the delta method: H^-1 Cov(g) H^-1.
 
     NaN if the Hessian is not positive definite, so that there is no minimiser.
@@ -339,9 +351,9 @@ def _minimiser_std(model: Model, R_obs: float) -> Array:
     e, Q = np.linalg.eigh(model.hessian)
     if not e[0] > 1e-12 * abs(e[-1]):
         return np.full(model.n, math.nan)
-    Pi_g = model.recovery[1 : model.n + 1]
-    response = (Q / e) @ (Q.T @ Pi_g)  # of the minimiser to each reading, up to sign
-    return np.asarray(np.sqrt(R_obs * np.einsum("ij,ij->i", response, response)))
+    inverse = (Q / e) @ Q.T
+    of_gradient = covariance[1 : model.n + 1, 1 : model.n + 1]
+    return np.asarray(np.sqrt((inverse @ of_gradient @ inverse).diagonal()))
 
 
 def _first_readings(state: State[Search]) -> Estimate:
