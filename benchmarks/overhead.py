@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from tobyqa.bench.solvers import get_solver
 
 NOISE = 1e-3
-SOLVERS = ["paper", "newuoa-nlopt", "cobyqa", "pybobyqa", "dfols", "cma"]
+SOLVERS = ["paper", "adaptive", "newuoa-nlopt", "cobyqa", "pybobyqa", "dfols", "cma"]
 DIMENSIONS = [6, 10, 20, 50, 100]
 
 

@@ -338,7 +338,11 @@ BAD_ARGUMENTS = [
     ({"clock": lambda: "noon"}, TypeError, r"clock\(\) must be one real number"),
     ({"rng": -1}, ValueError, "rng = -1"),
     ({"max_failures": 0}, ValueError, "max_failures must be >= 1"),
-    ({"method": "simplex"}, ValueError, "'simplex' is unknown; known: 'paper'"),
+    (
+        {"method": "simplex"},
+        ValueError,
+        "'simplex' is unknown; known: 'paper', 'adaptive'",
+    ),
     ({"method": 7}, TypeError, "method must be a name or a settings object"),
     ({"options": {"etta": 0.5}}, ValueError, "did you mean 'eta'"),
     ({"options": {"eta": 2.0}}, ValueError, r"Paper.eta = 2.0 .* in \[0, 1\]"),

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from tobyqa import Optimizer, Paper
+from tobyqa import Adaptive, Optimizer, Paper
 
 MAXFEV = 40
 VALUES = st.one_of(
@@ -26,9 +26,7 @@ VALUES = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.just(0.0),
 )
-TIMES = st.one_of(
-    st.none(), st.floats(-1e3, 1e3), st.floats(1.7e9, 1.7e9 + 1e5), st.just(0.0)
-)
+TIMES = st.one_of(st.floats(-1e3, 1e3), st.floats(1.7e9, 1.7e9 + 1e5), st.just(0.0))
 SIGMAS = st.one_of(st.none(), st.floats(0.0, 1e3))
 COORDINATES = st.one_of(st.floats(-1e2, 1e2), st.floats(-1e90, 1e90))
 
@@ -41,10 +39,11 @@ class AskTell(RuleBasedStateMachine):
     @initialize(
         n=st.integers(1, 4),
         noise=st.one_of(st.none(), st.floats(0.0, 10.0)),
+        timed=st.booleans(),
         data=st.data(),
     )
-    def begin(self, n, noise, data):
-        self.n = n
+    def begin(self, n, noise, timed, data):
+        self.n, self.timed = n, timed
         self.opt = Optimizer(
             np.zeros(n),
             method=data.draw(st.sampled_from(self.methods)),
@@ -55,6 +54,10 @@ class AskTell(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.readings = 0
 
+    def time(self, t):
+        """Readings are either all timed or all numbered."""
+        return float(t) if self.timed else None
+
     def teardown(self):
         if hasattr(self, "folder"):
             self.folder.cleanup()
@@ -62,7 +65,7 @@ class AskTell(RuleBasedStateMachine):
     @precondition(lambda self: not self.opt.done)
     @rule(value=VALUES, t=TIMES, sigma=SIGMAS)
     def ask_and_tell(self, value, t, sigma):
-        self.opt.tell(self.opt.ask(), value, t=t, sigma=sigma)
+        self.opt.tell(self.opt.ask(), value, t=self.time(t), sigma=sigma)
         self.readings += 1
 
     @precondition(lambda self: not self.opt.done)
@@ -72,7 +75,8 @@ class AskTell(RuleBasedStateMachine):
             if self.opt.done:
                 return
             trial = self.opt.ask()
-            self.opt.tell(trial, float(np.clip(trial.x @ trial.x, 0, 1e6)) + value)
+            reading = float(np.clip(trial.x @ trial.x, 0, 1e6)) + value
+            self.opt.tell(trial, reading, t=self.time(self.readings))
             self.readings += 1
 
     @precondition(lambda self: not self.opt.done)
@@ -80,15 +84,15 @@ class AskTell(RuleBasedStateMachine):
     def fail(self, bad, t):
         trial = self.opt.ask()
         if bad is None:
-            self.opt.tell_failed(trial, "no reading", t=t)
+            self.opt.tell_failed(trial, "no reading", t=self.time(t))
         else:
-            self.opt.tell(trial, bad, t=t)
+            self.opt.tell(trial, bad, t=self.time(t))
         self.readings += 1
 
     @rule(data=st.data(), value=st.floats(-1e100, 1e100), t=TIMES, sigma=SIGMAS)
     def tell_unasked(self, data, value, t, sigma):
         x = data.draw(st.lists(COORDINATES, min_size=self.n, max_size=self.n))
-        self.opt.tell(x, value, t=t, sigma=sigma)
+        self.opt.tell(x, value, t=self.time(t), sigma=sigma)
         self.readings += 1
 
     @precondition(lambda self: not self.opt.done)
@@ -130,6 +134,12 @@ class PaperMachine(AskTell):
     )
 
 
+class AdaptiveMachine(AskTell):
+    methods = (Adaptive(),)
+
+
+TestAdaptive = AdaptiveMachine.TestCase
+TestAdaptive.settings = settings(max_examples=10, stateful_step_count=12, deadline=None)
 TestPaper = PaperMachine.TestCase
 TestPaper.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 # Readings as large as 1e308 overflow in estimates that are reported, not acted upon.

@@ -5,13 +5,14 @@ plugs into `scipy.optimize.minimize`.
 """
 
 from ._version import __version__
-from .methods import Paper
+from .methods import Adaptive, Paper
 from .minimize import Measurement, minimize
 from .optimizer import Optimizer, Trial
 from .result import History, Result, Status
 from .scipy_method import scipy_method
 
 __all__ = [
+    "Adaptive",
     "History",
     "Measurement",
     "Optimizer",

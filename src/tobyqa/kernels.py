@@ -5,6 +5,8 @@ symbol   meaning                                                 shape
 =======  ======================================================  =======
 U        displacements from the centre, rows u_i                 (m, n)
 A        Powell's kernel, A_ij = (u_i.u_j)^2 / 2                 (m, m)
+l        length over which the function stays quadratic          scalar
+t        times since the first reading, >= 0                     (m,)
 =======  ======================================================  =======
 """
 
@@ -26,3 +28,30 @@ def powell(U: Array) -> Array:
     np.square(A, out=A)
     A *= 0.5
     return A
+
+
+def damped_powell(U: Array, length: float) -> Array:
+    """Powell's kernel near the centre, bounded far from it.
+
+    l^4 e_i e_j phi(u_i.u_j / l^2) with phi(z) = exp(z) - 1 - z and
+    e_i = exp(-|u_i|^2 / 2l^2): the Gaussian kernel without its constant and linear
+    features, which the model fits unpenalised. For l -> infinity it is `powell`.
+    """
+    scaled = U * (1.0 / length)
+    Z = scaled @ scaled.T
+    e = np.exp(-0.5 * Z.diagonal())
+    K = np.expm1(Z)
+    K -= Z
+    K *= (length**4 * e)[:, None]
+    K *= e
+    return K
+
+
+def integrated_wiener(t: Array) -> Array:
+    """Covariance of the integral of a Wiener process, both zero at t = 0.
+
+    m^2 (3M - m) / 6 with m, M the smaller and the larger time: its posterior mean is
+    the cubic smoothing spline.
+    """
+    low, high = np.minimum.outer(t, t), np.maximum.outer(t, t)
+    return np.asarray(low * low * (3.0 * high - low) * (1.0 / 6.0))

@@ -99,6 +99,27 @@ class Estimate:
     noise_std: float
 
 
+def first_readings(state: State[Any]) -> Estimate:
+    """The lowest reading, as long as there is no model."""
+    n = state.task.x0.size
+    samples, noise = state.samples, state.task.noise
+    has_reading = len(samples) > 0
+    best = int(samples.values.argmin()) if has_reading else 0
+    noise_std = math.nan if noise is None else noise
+    return Estimate(
+        x=samples.points[best] if has_reading else state.task.x0,
+        t=float(samples.times[best]) if has_reading else math.nan,
+        fun=float(samples.values[best]) if has_reading else math.nan,
+        x_std=np.full(n, math.nan),
+        fun_std=noise_std,
+        jac=np.full(n, math.nan),
+        hess=np.full((n, n), math.nan),
+        drift_rate=math.nan,
+        drift_rate_std=math.nan,
+        noise_std=noise_std,
+    )
+
+
 class Method(Protocol):
     """A frozen settings object with pure functions from state to state."""
 

@@ -94,3 +94,38 @@ def capped(s: Array, length: float) -> Array:
     """`s`, shortened to `length` if it is longer."""
     size = math.sqrt(s @ s)
     return s * (length / size) if size > length else s
+
+
+def ball_step(g: Array, e: Array, Q: Array, radius: float = 1.0) -> Array:
+    """Global minimiser of g.s + s'Hs/2 over |s| <= radius, for H = Q diag(e) Q'.
+
+    The multiplier mu >= 0 solves |(H + mu)^-1 g| = radius unless the Newton step is
+    inside (Moré and Sorensen 1983); hard case as in `arc_step`.
+    """
+    h = Q.T @ g
+    scale = max(float(np.abs(e).max()), math.sqrt(h @ h) / radius, 1e-300)
+    if e[0] > 1e-12 * scale:
+        newton = h / e
+        if newton @ newton <= radius**2:
+            return np.asarray(Q @ -newton)
+    gap = e - e[0]
+    lowest = gap <= 1e-12 * scale
+    if math.sqrt(h[lowest] @ h[lowest]) <= _EPS * scale * radius:
+        s = np.where(lowest, 0.0, -h / np.where(lowest, 1.0, gap))
+        missing = radius**2 - s @ s
+        if missing >= 0.0:
+            s[0] = math.sqrt(missing)
+            return np.asarray(Q @ s)
+    # |h / (gap + x)| falls from above the radius to below it on this bracket of
+    # x = e_1 + mu.
+    low = max(0.0, float(e[0]))
+    high = low + math.sqrt(h @ h) / radius + 1e-300
+    for _ in range(60):
+        x = 0.5 * (low + high)
+        s = h / (gap + x)
+        if s @ s > radius**2:
+            low = x
+        else:
+            high = x
+    s = -h / (gap + high)
+    return np.asarray(Q @ s)

@@ -190,7 +190,7 @@ def _minimize(
     # An infinite reading is a value of the problem here, not a broken instrument: no
     # number of them in a row ends the run.
     result = tobyqa.minimize(
-        fun, x0, method=settings, noise=told, maxfev=budget, max_failures=budget
+        fun, x0, method=settings, noise=told, maxfev=budget, max_failures=budget, rng=0
     )
     return np.asarray(result.x)
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from ..settings import with_options
 from ..state import Method
+from .adaptive import Adaptive
 from .paper import Paper
 
-METHODS: Mapping[str, type[Method]] = {"paper": Paper}
+METHODS: Mapping[str, type[Method]] = {"paper": Paper, "adaptive": Adaptive}
 
-__all__ = ["METHODS", "Paper", "resolve"]
+__all__ = ["METHODS", "Adaptive", "Paper", "resolve"]
 
 
 def resolve(method: str | Method, options: Mapping[str, Any] | None = None) -> Method:

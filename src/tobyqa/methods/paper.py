@@ -28,7 +28,15 @@ from ..model import Model, fit
 from ..result import Status
 from ..samples import SampleSet
 from ..settings import check_fields, label, option
-from ..state import Estimate, Observation, Proposal, State, Task, Verdict
+from ..state import (
+    Estimate,
+    Observation,
+    Proposal,
+    State,
+    Task,
+    Verdict,
+    first_readings,
+)
 from ..step import arc_step, capped, cubic_step
 
 Array = NDArray[np.float64]
@@ -290,7 +298,7 @@ class Paper:
     def estimate(self, state: State[Search]) -> Estimate:
         """The centre, with the model's value there at the time of the last reading."""
         if state.memory is None:
-            return _first_readings(state)
+            return first_readings(state)
         model, R_obs = state.memory.model, state.memory.noise_variance
         t = float(state.samples.times.max())
         weights = np.zeros_like(model.coefficients)  # of the value at (x_k, t)
@@ -354,24 +362,3 @@ def _minimiser_std(model: Model, covariance: Array) -> Array:
     inverse = (Q / e) @ Q.T
     of_gradient = covariance[1 : model.n + 1, 1 : model.n + 1]
     return np.asarray(np.sqrt((inverse @ of_gradient @ inverse).diagonal()))
-
-
-def _first_readings(state: State[Search]) -> Estimate:
-    """The lowest reading, as long as there is no model."""
-    n = state.task.x0.size
-    samples, noise = state.samples, state.task.noise
-    has_reading = len(samples) > 0
-    best = int(samples.values.argmin()) if has_reading else 0
-    noise_std = math.nan if noise is None else noise
-    return Estimate(
-        x=samples.points[best] if has_reading else state.task.x0,
-        t=float(samples.times[best]) if has_reading else math.nan,
-        fun=float(samples.values[best]) if has_reading else math.nan,
-        x_std=np.full(n, math.nan),
-        fun_std=noise_std,
-        jac=np.full(n, math.nan),
-        hess=np.full((n, n), math.nan),
-        drift_rate=math.nan,
-        drift_rate_std=math.nan,
-        noise_std=noise_std,
-    )

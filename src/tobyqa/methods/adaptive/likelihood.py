@@ -1,0 +1,81 @@
+"""Choosing the variance components by penalised restricted likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .posterior import Components, Posterior, Window, posterior
+
+# Bounds of the search. An unbounded q would absorb spatial misfit, an unbounded a
+# noise; both let the iterates run away.
+_BOUNDS = {
+    "log_a": (-1.0, 25.0),
+    "log_l": (0.0, float(np.log(30.0))),
+    "log_q": (-8.0, 3.4),
+}
+_STEP = 0.7  # first step of the line searches, in logarithms
+_GAIN = 1e-6  # improvement that keeps a line search going
+
+
+def prior(components: Components) -> float:
+    """-2 log prior: functions stay quadratic over about 4 regions, drift is calm."""
+    length = components.log_l - float(np.log(4.0))
+    restless = (components.log_q + 2.0) / 2.0
+    return length**2 + restless**2
+
+
+def start_components(window: Window) -> Components:
+    """Before anything is known: as curved as what a plane and a line leave over."""
+    X = np.column_stack([np.ones(window.y.size), window.U, window.theta])
+    left_over = window.y - X @ np.linalg.lstsq(X, window.y, rcond=None)[0]
+    curved = float(np.log(max(0.01, np.ptp(left_over))))
+    return bounded(Components(curved, float(np.log(4.0)), -2.0))
+
+
+def improve(fitted: Posterior, spread: float, sweeps: int) -> Posterior:
+    """Search along each component in turn, doubling the step while it helps."""
+    best, score = fitted, _score(fitted)
+    for _ in range(sweeps):
+        before = score
+        for name in _BOUNDS:
+            best, score = _line_search(best, score, name, spread)
+        if before - score < _GAIN:
+            break
+    return best
+
+
+def _line_search(
+    best: Posterior, score: float, name: str, spread: float
+) -> tuple[Posterior, float]:
+    for direction in (_STEP, -_STEP):
+        step, improved = direction, False
+        while True:
+            value = getattr(best.components, name) + step
+            moved = bounded(replace(best.components, **{name: value}))
+            if moved == best.components:
+                break
+            trial = posterior(best.window, moved, spread)
+            trial_score = np.inf if trial is None else _score(trial)
+            if trial is None or not score - trial_score > _GAIN:
+                break
+            best, score, improved = trial, trial_score, True
+            step *= 2.0
+        if improved:
+            break
+    return best, score
+
+
+def _score(fitted: Posterior) -> float:
+    return fitted.criterion + prior(fitted.components)
+
+
+def bounded(components: Components) -> Components:
+    """The components, moved into the bounds of the search."""
+    return Components(
+        *(
+            min(max(getattr(components, name), low), high)
+            for name, (low, high) in _BOUNDS.items()
+        )
+    )

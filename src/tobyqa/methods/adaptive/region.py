@@ -1,0 +1,74 @@
+"""The region in which the search samples: its size and its shape.
+
+=======  ==============================================================
+symbol   meaning
+=======  ==============================================================
+B        region {centre + B u : |u| <= 1}, (n, n)
+e, Q     eigenvalues and eigenvectors of the Hessian in the region
+=======  ==============================================================
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .likelihood import bounded
+from .posterior import Components, Posterior
+
+Array = NDArray[np.float64]
+
+_LONGEST = 100.0  # largest ratio of the region's axes
+
+
+def rescaled(components: Components, factor: float) -> Components:
+    """The same function, seen from a region that is `factor` times as large."""
+    log = math.log(factor)
+    return bounded(
+        Components(
+            components.log_a + 2.0 * log, components.log_l - log, components.log_q
+        )
+    )
+
+
+def size_factor(
+    *, ratio: float | None, length: float, unresolved: bool, surprise: float
+) -> float:
+    """How the region changes after a reading.
+
+    `ratio` is achieved over promised reduction of a step, None for an exploration,
+    whose `surprise` is its innovation in standard deviations.
+    """
+    if ratio is None:
+        return 0.85 if surprise > 3.0 else 1.0
+    if ratio > 0.7 and length > 0.9:
+        return 1.5
+    if ratio < 0.25:
+        # A step along a gradient that is noise says little about the size.
+        return 0.85 if unresolved else 0.6
+    return 1.0
+
+
+def reshaped(B: Array, fitted: Posterior, e: Array, Q: Array) -> Array:
+    """Turn the region so that every direction varies by about as much.
+
+    Directions whose curvature is unknown count as curved as it may be. Each change is
+    bounded, so that it takes about as many readings as the Hessian has entries.
+    """
+    n = e.size
+    entries = (n + 1) * (n + 2) / 2
+    rate = math.exp(3.9 / entries)
+    seen = np.sqrt(e**2 + fitted.curvature_variances(Q)) / 2.0
+    weight = np.maximum(2.0, seen)
+    stretch = np.sqrt(np.exp(np.log(weight).mean()) / weight)
+    return np.asarray(B @ (Q * np.clip(stretch, 1.0 / rate, rate)) @ Q.T)
+
+
+def rounded(B: Array) -> Array:
+    """B with its longest axes cut to `_LONGEST` times the shortest."""
+    W, s, Vt = np.linalg.svd(B)
+    if s[0] <= _LONGEST * s[-1]:
+        return B
+    return np.asarray((W * np.minimum(s, _LONGEST * s[-1])) @ Vt)

@@ -1,0 +1,167 @@
+"""Method `adaptive`: blind to affine drift, never worse than where it began."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tobyqa
+from test_optimizer import assert_same
+from tobyqa import Adaptive, Optimizer
+from tobyqa.bench.problems import get_problem
+from tobyqa.bench.recorder import Recorder
+from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
+from tobyqa.kernels import damped_powell, integrated_wiener, powell
+
+
+def bowl(x):
+    return float(np.sum((x - 1) ** 2))
+
+
+def test_damped_kernel_is_powells_for_long_lengths():
+    U = np.random.default_rng(0).normal(size=(8, 3))
+    np.testing.assert_allclose(damped_powell(U, 1e3), powell(U), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [1.0, 3.0, 30.0])
+def test_kernels_are_positive_semidefinite(length):
+    rng = np.random.default_rng(1)
+    K = damped_powell(rng.normal(size=(20, 3)), length)
+    assert np.linalg.eigvalsh(K).min() > -1e-10 * np.abs(K).max()
+    assert K.diagonal().max() <= length**4
+    W = integrated_wiener(np.sort(rng.uniform(0, 50, 20)))
+    assert np.linalg.eigvalsh(W).min() > -1e-10 * W.max()
+
+
+def test_integrated_wiener_is_the_covariance_of_summed_sums():
+    """Of a fine random walk's integral, up to the step of the walk."""
+    steps = 2000
+    t = np.arange(1, steps + 1) / steps
+    # The integral at t_i is sum_j (t_i - s_j)_+ dW_j.
+    weights = np.maximum(t[:, None] - (t - 0.5 / steps), 0.0) / np.sqrt(steps)
+    pick = [200, 900, 1999]
+    exact = integrated_wiener(t[pick])
+    np.testing.assert_allclose(
+        (weights @ weights.T)[np.ix_(pick, pick)], exact, rtol=5e-3
+    )
+
+
+def test_affine_drift_changes_no_proposed_point():
+    """For the same data set: points are prescribed, so that rounding cannot add up."""
+    rng = np.random.default_rng(0)
+    points = 1.5 * rng.normal(size=(40, 4))
+    still = np.array([bowl(x * [1, 2, 3, 4]) for x in points])
+    still += 0.05 * rng.normal(size=40)
+
+    def proposals(beta):
+        opt = Optimizer(np.zeros(4), method="adaptive", noise=0.05, rng=3)
+        for k in range(10):  # the probe
+            trial = opt.ask()
+            opt.tell(trial, bowl(trial.x * [1, 2, 3, 4]) + beta * k)
+        seen = []
+        for k, (x, value) in enumerate(zip(points, still, strict=True), start=10):
+            opt.tell(x, value + beta * k)
+            fresh = Optimizer.load(_saved(opt))
+            seen.append(fresh.ask().x)
+        return np.array(seen)
+
+    np.testing.assert_allclose(proposals(16.0), proposals(0.0), atol=1e-5)
+
+
+def _saved(opt):
+    """The run in a file of its own, so that asking does not fix the next point."""
+    path = Path(tempfile.mkdtemp()) / "run"
+    opt.save(path)
+    return path
+
+
+def test_demo_is_solved_a_hundred_times_better_than_by_the_paper():
+    def gap(method):
+        return latent(
+            tobyqa.minimize(
+                Instrument(0), START, method=method, noise=NOISE, maxfev=BUDGET, rng=0
+            ).x
+        )
+
+    assert gap("adaptive") < 0.01 * gap("paper")
+
+
+@pytest.mark.parametrize(
+    ("problem", "n", "channel"),
+    [
+        ("brybnd", 2, "Static"),
+        ("brybnd", 2, "LinearDrift"),
+        ("edensch", 2, "Static"),
+        ("penalty1", 2, "PeriodicAdd"),
+        ("tquartic", 3, "Static"),
+    ],
+)
+def test_few_variables_never_run_away(problem, n, channel):
+    """These ran to values of 1e50 and more while drift was taken at its word."""
+    recorder = Recorder(get_problem(problem, n), channel, 11, 100)
+    f_start = get_problem(problem, n)(recorder.x0)
+    res = tobyqa.minimize(
+        recorder,
+        recorder.x0,
+        method="adaptive",
+        noise=recorder.noise,
+        maxfev=100,
+        rng=0,
+    )
+    assert get_problem(problem, n)(res.x) <= f_start + 5 * recorder.noise
+
+
+def test_estimates_are_close_and_know_their_error():
+    rng, clock = np.random.default_rng(0), iter(range(1000))
+    res = tobyqa.minimize(
+        lambda x: bowl(x) + 0.3 * next(clock) + 0.05 * rng.normal(),
+        np.zeros(4),
+        method="adaptive",
+        noise=0.05,
+        maxfev=120,
+        rng=0,
+    )
+    assert bowl(res.x) < 0.01
+    assert np.all(np.abs(res.x - 1) < 5 * res.x_std)
+    assert abs(res.fun - 0.3 * res.t) < 5 * res.fun_std
+    assert abs(res.drift_rate - 0.3) < 5 * res.drift_rate_std
+    assert 0.02 < res.noise_std < 0.1
+    np.testing.assert_allclose(res.hess, 2 * np.eye(4), atol=1.0)
+
+
+def test_replay_is_exact(tmp_path):
+    straight = Optimizer(np.zeros(3), method="adaptive", noise=0.05, rng=5)
+    hopping = Optimizer(np.zeros(3), method="adaptive", noise=0.05, rng=5)
+    for k in range(24):
+        for opt in (straight, hopping):
+            trial = opt.ask()
+            if k % 7 == 5:
+                opt.tell_failed(trial)
+            else:
+                opt.tell(trial, bowl(trial.x) + 0.1 * np.sin(k))
+        if k % 6 == 0:
+            hopping.save(tmp_path / "run")
+            hopping = Optimizer.load(tmp_path / "run")
+    assert_same(straight.result(), hopping.result())
+
+
+@pytest.mark.parametrize(
+    ("fun", "n", "kwargs"),
+    [
+        (bowl, 1, {"noise": 0.0}),
+        (bowl, 3, {"noise": None}),
+        (lambda x: 7.0, 3, {"noise": 0.1}),
+        (lambda x: (x[0] - 1) ** 2, 4, {"noise": 0.01}),  # variables without effect
+        (lambda x: np.exp(np.sum(x**4)), 2, {"noise": 0.1}),  # overflows further out
+    ],
+)
+def test_hard_cases_are_survived(fun, n, kwargs):
+    with np.errstate(over="ignore"):
+        res = tobyqa.minimize(
+            fun, np.zeros(n), method=Adaptive(), maxfev=60, rng=0, **kwargs
+        )
+        assert np.isfinite(res.x).all()
+        assert fun(res.x) <= fun(np.zeros(n)) + 0.5
