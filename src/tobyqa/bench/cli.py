@@ -182,13 +182,11 @@ def _report(args: argparse.Namespace) -> int:
     studies, records, facts = [], [], []
     for directory in args.dirs:
         with Store(directory) as store:
-            found = store.records()
-            cells = set(chosen([record.cell for record in found], args.only))
-            kept = [record for record in found if record.cell in cells]
-            wanted = len(chosen(store.study.cells(), args.only))
+            wanted = set(chosen(store.study.cells(), args.only))
+            kept = [record for record in store.records() if record.cell in wanted]
             studies.append(store.study)
             records += kept
-            facts.append(_facts(store, kept, wanted))
+            facts.append(_facts(store, kept, len(wanted)))
     if not records:
         raise ValueError(f"{' '.join(args.dirs)}: no records yet")
     referees = dict.fromkeys(s for study in studies for s in study.reference_solvers)
