@@ -15,6 +15,7 @@ from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
 from tobyqa.kernels import damped_powell, integrated_wiener, powell
+from tobyqa.methods.adaptive.posterior import Components, Window, posterior
 
 
 def bowl(x):
@@ -165,3 +166,29 @@ def test_hard_cases_are_survived(fun, n, kwargs):
         )
         assert np.isfinite(res.x).all()
         assert fun(res.x) <= fun(np.zeros(n)) + 0.5
+
+
+def test_a_reading_of_enormous_error_is_as_good_as_none():
+    rng = np.random.default_rng(0)
+    points, times = rng.normal(size=(20, 2)), np.arange(20.0)
+    values = np.array([bowl(x) for x in points])
+    values[7] += 50.0
+
+    def expected(rows, variances):
+        window = Window(
+            rows=np.arange(len(rows)),
+            U=points[rows],
+            times=times[rows],
+            values=values[rows],
+            variances=variances,
+            centre=0,
+            noise=0.1,
+            spacing=1.0,
+        )
+        fitted = posterior(window, Components(2.0, 1.5, -3.0), spread=1e-6)
+        value, variance = fitted.predicted(np.array([0.5, 0.5]), 20.0)
+        return 0.1 * value + window.level, variance
+
+    everyone, others = np.arange(20), np.delete(np.arange(20), 7)
+    doubted = expected(everyone, np.where(everyone == 7, 1e10, 1.0))
+    np.testing.assert_allclose(doubted, expected(others, np.ones(19)), rtol=1e-5)

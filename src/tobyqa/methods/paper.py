@@ -135,8 +135,8 @@ class Paper:
         """Judge a reading, take it into the active set and plan the next step."""
         if observation.failed:
             return self._after_failure(state)
-        reading = observation
-        search, samples, centre = state.memory, state.samples, state.centre
+        reading, samples = observation, state.samples
+        search, centre = state.memory, state.centre
         if search is None or centre is None:
             return self._probe(state, reading)
 

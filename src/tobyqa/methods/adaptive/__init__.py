@@ -149,7 +149,7 @@ class Adaptive:
         if refit_is_due:
             fitted = improve(fitted, search.spread, 8 if k <= 3 or model_is_off else 1)
 
-        row, doubted = _best_row(fitted, search.evidence)
+        row, doubted = _best_row(fitted, search)
         centre = int(fitted.window.rows[row])
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and not centre_is_fresh:
@@ -281,6 +281,7 @@ class Adaptive:
             U=U[rows],
             times=samples.times[rows],
             values=samples.values[rows],
+            variances=_relative_variances(samples.sigmas[rows], search.noise),
             centre=int(np.searchsorted(rows, centre)),
             noise=search.noise,
             spacing=search.spacing,
@@ -293,14 +294,7 @@ class Adaptive:
             return state
         search, x = state.memory, state.centre_point
         plan = replace(search.plan, x=x + 0.5 * (search.plan.x - x))
-        return replace(
-            state,
-            memory=replace(
-                search,
-                B=0.5 * search.B,
-                plan=plan,
-            ),
-        )
+        return replace(state, memory=replace(search, B=0.5 * search.B, plan=plan))
 
     # -- the answer ------------------------------------------------------------------
 
@@ -313,7 +307,7 @@ class Adaptive:
             return first_readings(state)
         search, components = state.memory, state.memory.fitted.components
         wide = self._fit(state, state.centre, search, components, wider=4)
-        row, _ = _best_row(wide, search.evidence)
+        row, _ = _best_row(wide, search)
         centre = int(wide.window.rows[row])
         fitted = self._fit(state, centre, search, components, wider=4)
         return _in_user_units(state, search, fitted)
@@ -347,10 +341,18 @@ def _in_user_units(state: State[Search], search: Search, fitted: Posterior) -> E
     )
 
 
+def _relative_variances(sigmas: Array, noise: float) -> Array:
+    """Variances of readings over the assumed one: those stated, else one."""
+    ratio = np.where(np.isnan(sigmas), 1.0, sigmas / noise)
+    return np.asarray(np.clip(ratio, 1e-6, 1e6) ** 2)
+
+
 def _judged(search: Search, samples: SampleSet) -> float:
     """The change of the region after the newest reading, which was planned."""
-    plan, (time, value) = search.plan, samples.table[-1, -3:-1]
-    innovation, std = search.fitted.innovation(plan.u, time, value)
+    plan = search.plan
+    innovation, std = search.fitted.innovation(
+        plan.u, float(samples.times[-1]), float(samples.values[-1])
+    )
     ratio = (plan.predicted - innovation + 4.0) / (plan.predicted + 4.0)
     return size_factor(
         ratio=None if plan.explores else ratio,
@@ -392,7 +394,9 @@ class Evidence:
 
     def explains(self, rise: Array, age: Array, noise_std: float) -> NDArray[np.bool_]:
         """Whether readings `rise` above one that is `age` older may be drift alone."""
-        noise = noise_std * (6.0 + 2.0 * self.slope_std * np.abs(age))
+        # An old slope is no licence: beyond this the centre is measured again.
+        unsure = np.minimum(2.0 * self.slope_std * np.abs(age), 4.0)
+        noise = noise_std * (6.0 + unsure)
         return np.asarray(
             rise <= self.slope * age + 2.0 * self.unrest * np.abs(age) + noise
         )
@@ -409,7 +413,7 @@ def _witness(
     return Evidence(float(slope), math.sqrt(2.0) / abs(float(gap)), 0.0)
 
 
-def _best_row(fitted: Posterior, evidence: Evidence) -> tuple[int, bool]:
+def _best_row(fitted: Posterior, search: Search) -> tuple[int, bool]:
     """The lowest smoothed value in the region that the readings do not deny.
 
     A point owes its rank to the drift correction if its reading is higher than the
@@ -421,7 +425,9 @@ def _best_row(fitted: Posterior, evidence: Evidence) -> tuple[int, bool]:
     plausible = fitted.steady <= fitted.steady[window.centre] + 4.0
     rise = window.y - window.y[window.centre]
     age = window.t - window.t[window.centre]
-    known = evidence.explains(rise, age, math.sqrt(fitted.nu))
+    # A noise estimate far from the assumed level is misfit, and no excuse.
+    noise_std = min(math.sqrt(fitted.nu), math.exp(1.5 * search.spread))
+    known = search.evidence.explains(rise, age, noise_std)
     candidate = inside & plausible
     candidate[window.centre] = known[window.centre] = True
     best = int(np.where(candidate, fitted.smooth, np.inf).argmin())

@@ -8,8 +8,8 @@ symbol     meaning                                                        shape
 u          position in the region, B^-1 (x - centre); |u| <= 1 inside     (n,)
 theta      time since now, in spans of the window: -1 ... 0               (m,)
 t          time since the window's first reading, in mean spacings        (m,)
-y          readings in units of the assumed noise, median removed         (m,)
-K          (Cov curved + Cov wander) / nu + I = LL'                       (m, m)
+y          readings above the centre's, in units of the assumed noise     (m,)
+K          (Cov curved + Cov wander) / nu + noise variances = LL'         (m, m)
 X_w, y_w   whitened columns L^-1 [1, u, theta] and readings L^-1 y        (m, p)
 V          V V' = pseudo-inverse of S = X_w' X_w                          (p, r)
 nu         variance of the noise, relative to the assumed one             scalar
@@ -46,6 +46,7 @@ class Window:
     U: Array  # (m, n)
     times: Array
     values: Array
+    variances: Array  # of the readings, relative to the assumed noise
     centre: int  # row of the centre within the window
     noise: float  # assumed standard deviation of a reading
     spacing: float  # unit of time
@@ -62,9 +63,10 @@ class Window:
     def y(self) -> Array:
         return self.y_of(self.values)
 
-    @cached_property
+    @property
     def level(self) -> float:
-        return float(np.median(self.values))
+        """The centre's value: where it counts, nothing must be clipped."""
+        return float(self.values[self.centre])
 
     def theta_at(self, time: Array) -> Array:
         span = float(np.ptp(self.times))
@@ -144,7 +146,7 @@ class Posterior:
     @cached_property
     def smooth(self) -> Array:
         """Estimated value at each reading's point, noise removed too."""
-        return np.asarray(self.steady - self.lam)
+        return np.asarray(self.steady - self.window.variances * self.lam)
 
     @cached_property
     def coefficient_covariance(self) -> Array:
@@ -216,7 +218,7 @@ def posterior(
     K = damped_powell(U, math.exp(components.log_l))
     K *= a2
     K += q2 * wiener
-    L = _cholesky(K)
+    L = _cholesky(K, window.variances)
     if L is None:
         return None
     X = np.empty((m, U.shape[1] + 2), order="F")
@@ -245,13 +247,13 @@ def posterior(
     )
 
 
-def _cholesky(signal: Array) -> Array | None:
-    """Factor of the signal's covariance plus unit noise."""
+def _cholesky(signal: Array, noise: Array) -> Array | None:
+    """Factor of the signal's covariance plus the noise's variances."""
     m = signal.shape[0]
     diagonal = signal.diagonal().copy()
     for jitter in (_JITTER, *_MORE_JITTER):
         K = signal.copy()
-        K.flat[:: m + 1] = diagonal * (1.0 + jitter) + 1.0
+        K.flat[:: m + 1] = diagonal * (1.0 + jitter) + noise
         L, info = lapack.dpotrf(K.T, lower=1, overwrite_a=1)
         if info == 0 and math.isfinite(L[-1, -1]):
             return np.asarray(L)
