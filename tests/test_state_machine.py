@@ -141,6 +141,6 @@ class AdaptiveMachine(AskTell):
 TestAdaptive = AdaptiveMachine.TestCase
 TestAdaptive.settings = settings(max_examples=10, stateful_step_count=12, deadline=None)
 TestPaper = PaperMachine.TestCase
-TestPaper.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestPaper.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 # Readings as large as 1e308 overflow in estimates that are reported, not acted upon.
 TestPaper.pytestmark = [pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]

@@ -37,6 +37,8 @@ def point(name: str, x: Any, n: int | None = None) -> Array:
         raise ValueError(f"{name} must be {wanted}, but has shape {raw.shape}")
     if not np.all(np.isfinite(clean)):
         raise ValueError(f"{name} must be finite, but is {clean}")
+    if clean.size and np.abs(clean).max() > 1e100:
+        raise ValueError(f"{name} must be at most 1e100 in size, but is {clean}")
     clean.flags.writeable = False
     return clean
 

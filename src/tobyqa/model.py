@@ -134,16 +134,20 @@ class Model:
         """tr(P_norm)."""
         return float(np.vdot(self.recovery, self.recovery))
 
-    def covariance(self, variances: float | Array) -> Array:
-        """Cov(Pi F) for readings of these variances; R_obs P_norm if all are R_obs."""
-        return np.asarray((self.recovery * variances) @ self.recovery.T)
+    def variances_of(self, weights: Array, variances: float | Array) -> Array:
+        """Variances of W (c, g, drift), one per row of W, for readings of these
+        variances; diag(R_obs W P_norm W') if all are R_obs.
+
+        As a sum of squares, so that rounding cannot make it negative.
+        """
+        return np.asarray(
+            np.sum((weights @ self.recovery * np.sqrt(variances)) ** 2, axis=-1)
+        )
 
     def gradient_variance(self, variances: float | Array) -> float:
         """Trace of the gradient's covariance, tr(R_obs [P_norm]_gg)."""
-        Pi_g = self.recovery[1 : self.n + 1]
-        if isinstance(variances, float):
-            return variances * float(np.vdot(Pi_g, Pi_g))
-        return float(np.sum(Pi_g**2 * variances))
+        scaled = self.recovery[1 : self.n + 1] * np.sqrt(variances)
+        return float(np.vdot(scaled, scaled))
 
     @property
     def noise_variance(self) -> float:

@@ -39,7 +39,18 @@ def arc_step(g: Array, H: Array, sigma: float) -> Array:
     one secular equation in mu, solved by Newton's method inside a bracket. Hard case:
     g has no part in the lowest eigenspace and the step is too short; the missing
     length is then taken along the lowest eigenvector, in either direction.
+
+    Curvature that leaves the floating-point range is left out: `cubic_step`.
     """
+    if np.isfinite(H).all():
+        with np.errstate(all="ignore"):
+            s = _arc_step(g, H, sigma)
+        if np.isfinite(s).all():
+            return s
+    return cubic_step(g, sigma)
+
+
+def _arc_step(g: Array, H: Array, sigma: float) -> Array:
     e, Q = np.linalg.eigh(H)
     h = Q.T @ g
     gap = e - e[0]
@@ -86,7 +97,7 @@ def _secular_root(
 
 def _shift(h: float, e1: float, sigma: float) -> float:
     """Positive root of mu (mu - e1) = sigma h, without cancellation."""
-    root = math.sqrt(e1 * e1 + 4.0 * sigma * h)
+    root = math.hypot(e1, 2.0 * math.sqrt(sigma * h))
     return 0.5 * (e1 + root) if e1 >= 0.0 else 2.0 * sigma * h / (root - e1)
 
 

@@ -305,20 +305,18 @@ class Paper:
         weights[0] = 1.0
         weights[model.n + 1 :] = (t - model.t) ** np.arange(1, self.time_degree + 1)
         variances = _variances(R_obs, state.samples.sigmas)
-        covariance = model.covariance(variances)
-        has_drift = self.time_degree > 0
+        rate = np.zeros_like(weights)  # of the drift's slope
+        rate[model.n + 1 : model.n + 2] = 1.0
         return Estimate(
             x=model.x,
-            x_std=_minimiser_std(model, covariance),
+            x_std=_minimiser_std(model, variances),
             t=t,
             fun=float(weights @ model.coefficients),
-            fun_std=math.sqrt(weights @ covariance @ weights),
+            fun_std=math.sqrt(model.variances_of(weights, variances)),
             jac=model.g,
             hess=model.hessian,
             drift_rate=model.gamma,
-            drift_rate_std=(
-                math.sqrt(covariance[model.n + 1, model.n + 1]) if has_drift else 0.0
-            ),
+            drift_rate_std=math.sqrt(model.variances_of(rate, variances)),
             noise_std=math.sqrt(R_obs),
         )
 
@@ -351,7 +349,7 @@ def _ridge(scales: Scales, noise_variance: float, sigmas: Array) -> float | Arra
     return np.where(stated, np.maximum(own, 1e-14), ridge)
 
 
-def _minimiser_std(model: Model, covariance: Array) -> Array:
+def _minimiser_std(model: Model, variances: float | Array) -> Array:
     """Standard errors of the model's minimiser, by the delta method: H^-1 Cov(g) H^-1.
 
     NaN if the Hessian is not positive definite, so that there is no minimiser.
@@ -359,6 +357,6 @@ def _minimiser_std(model: Model, covariance: Array) -> Array:
     e, Q = np.linalg.eigh(model.hessian)
     if not e[0] > 1e-12 * abs(e[-1]):
         return np.full(model.n, math.nan)
-    inverse = (Q / e) @ Q.T
-    of_gradient = covariance[1 : model.n + 1, 1 : model.n + 1]
-    return np.asarray(np.sqrt((inverse @ of_gradient @ inverse).diagonal()))
+    response = np.zeros((model.n, model.coefficients.size))  # to (c, g, drift)
+    response[:, 1 : model.n + 1] = (Q / e) @ Q.T
+    return np.asarray(np.sqrt(model.variances_of(response, variances)))

@@ -323,7 +323,8 @@ def _in_user_units(state: State[Search], search: Search, fitted: Posterior) -> E
     x_std = np.full(e.size, math.nan)
     if e[0] > 1e-12 * abs(e[-1]):
         spread = search.B @ ((Q / e) @ Q.T)
-        x_std = np.sqrt((spread @ covariance[1:-1, 1:-1] @ spread.T).diagonal())
+        variance = (spread @ covariance[1:-1, 1:-1] @ spread.T).diagonal()
+        x_std = np.sqrt(np.maximum(variance, 0.0))
     span = float(np.ptp(window.times)) or 1.0
     now = float(window.times[-1])
     value, value_variance = fitted.predicted(np.zeros(e.size), now)
