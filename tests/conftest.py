@@ -1,6 +1,11 @@
-"""Shared set-up: hypothesis without deadlines, since test machines are noisy."""
+"""Shared set-up: hypothesis without deadlines, and the same examples in every run.
+
+Test machines are noisy, and a change should be judged by its own failures. To look for
+new ones: ``pytest --hypothesis-profile=explore``.
+"""
 
 from hypothesis import settings
 
-settings.register_profile("tobyqa", deadline=None, max_examples=60)
+settings.register_profile("tobyqa", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("tobyqa")

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LARGEST_COORDINATE = 1e50  # fourth powers of larger ones leave the range
+
 
 def start_point(x0: Any) -> Array:
     """A read-only float copy of `x0`, one-dimensional, non-empty and finite."""
@@ -37,8 +39,10 @@ def point(name: str, x: Any, n: int | None = None) -> Array:
         raise ValueError(f"{name} must be {wanted}, but has shape {raw.shape}")
     if not np.all(np.isfinite(clean)):
         raise ValueError(f"{name} must be finite, but is {clean}")
-    if clean.size and np.abs(clean).max() > 1e100:
-        raise ValueError(f"{name} must be at most 1e100 in size, but is {clean}")
+    if clean.size and np.abs(clean).max() > LARGEST_COORDINATE:
+        raise ValueError(
+            f"{name} must be at most {LARGEST_COORDINATE:g} in size, but is {clean}"
+        )
     clean.flags.writeable = False
     return clean
 
@@ -70,11 +74,11 @@ def non_negative(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any) -> float:
-    """A real scalar in [1e-50, 1e50]; fourth powers beyond that leave the range."""
+    """A real scalar in [1e-50, 1e50], as for coordinates."""
     clean = finite(name, value)
     if clean <= 0.0:
         raise ValueError(f"{name} must be > 0, but is {clean}")
-    if not 1e-50 <= clean <= 1e50:
+    if not 1.0 / LARGEST_COORDINATE <= clean <= LARGEST_COORDINATE:
         raise ValueError(f"{name} must be in [1e-50, 1e50], but is {clean}")
     return clean
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .._check import LARGEST_COORDINATE
 from ..kernels import powell
 from ..model import Model, fit
 from ..result import Status
@@ -40,8 +41,6 @@ from ..state import (
 from ..step import arc_step, capped, cubic_step
 
 Array = NDArray[np.float64]
-
-_HUGE = 1e100  # beyond it squares overflow
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ class Paper:
             status = Status.CONVERGED
         elif s_norm < self.resolution * max(x_norm, 1.0):
             status = Status.STAGNATED
-        elif not x_norm + s_norm < _HUGE:
+        elif not x_norm + s_norm < LARGEST_COORDINATE:
             status, s = Status.UNBOUNDED, np.zeros_like(s)
         else:
             status = Status.RUNNING

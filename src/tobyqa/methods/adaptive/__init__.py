@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._check import LARGEST_COORDINATE
 from ...result import Status
 from ...samples import SampleSet
 from ...settings import check_fields, label, option
@@ -42,7 +43,6 @@ from .region import rescaled, reshaped, rounded, size_factor
 
 Array = NDArray[np.float64]
 
-_HUGE = 1e100
 _FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 _LARGEST_FIT = 600  # readings in the final, wider fit
 _SMALLEST_WINDOW = 60  # few variables need as many readings to know the drift
@@ -439,7 +439,7 @@ def _best_row(fitted: Posterior, search: Search) -> tuple[int, bool]:
 
 def _status(x: Array, B: Array, planned: Array) -> Status:
     size = float(np.abs(B).max())
-    if not (math.isfinite(size) and np.abs(planned).max() < _HUGE):
+    if not (math.isfinite(size) and np.abs(planned).max() < LARGEST_COORDINATE):
         return Status.UNBOUNDED
     if size < 1e-13 * max(1.0, math.sqrt(x @ x)):
         return Status.STAGNATED
