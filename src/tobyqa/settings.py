@@ -124,7 +124,7 @@ def label(settings: Any) -> str:
 
     >>> from tobyqa import Paper
     >>> print(Paper(), "|", Paper(sigma_rule="frozen", chi=10))
-    paper | paper:chi=10.0,sigma_rule=frozen
+    paper | paper:sigma_rule=frozen,chi=10.0
     """
     changed = [
         f"{f.name}={getattr(settings, f.name)}"

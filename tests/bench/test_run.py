@@ -202,6 +202,8 @@ class TestSignals:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,  # a group of its own, like a terminal's
+            # Shells make their background jobs deaf to Ctrl-C, tests among them.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and _count(tmp_path / "run") < 1:
