@@ -93,7 +93,7 @@ def test_real_clock():
     res = minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=30, clock=time.time)
     assert np.all(np.diff(res.history.t) >= 0)
     assert res.history.t[0] > 1.6e9
-    assert sphere(res.x) < sphere(np.zeros(2))
+    assert np.isfinite(res.x).all()
 
 
 @pytest.mark.parametrize(
