@@ -519,7 +519,9 @@ class Optimizer:
     def _check_pending(self, trial: Trial) -> None:
         """A trial must be the one that waits; its id alone does not prove that."""
         pending = self._pending
-        if trial.id is None or (
+        if trial is pending or trial.id is None:
+            return
+        if (
             pending is not None
             and trial.id == pending.id
             and np.array_equal(trial.x, pending.x)

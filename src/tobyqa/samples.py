@@ -98,14 +98,15 @@ class SampleSet:
         not time stamp, since clocks can be set back. Also returns where `keep` is now.
         """
         samples = self
-        while (excess := samples.asked).sum() > size or (~excess).sum() > size:
-            asked_for_too_many = excess.sum() > size
-            rows = (
-                np.arange(len(samples))
-                if asked_for_too_many
-                else np.nonzero(~excess)[0]
-            )
-            victim = int(rows[1] if rows[0] == keep else rows[0])
+        asked = int(samples.table[:, -1].sum())
+        guests = len(samples) - asked
+        while asked > size or guests > size:
+            victim = 1 if keep == 0 else 0
+            if asked <= size:
+                rows = np.flatnonzero(~samples.asked)
+                victim = int(rows[1] if rows[0] == keep else rows[0])
+            victim_was_asked = bool(samples.table[victim, -1])
+            asked, guests = asked - victim_was_asked, guests - (not victim_was_asked)
             samples, keep = samples.without(victim), keep - (victim < keep)
         return samples, keep
 
