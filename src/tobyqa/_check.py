@@ -49,6 +49,8 @@ def point(name: str, x: Any, n: int | None = None) -> Array:
 
 def number(name: str, value: Any) -> float:
     """A real scalar: Python or numpy number, or an array holding exactly one."""
+    if type(value) is float:  # the common case, at a tenth of the price
+        return value
     raw = np.asarray(value)
     if raw.dtype.kind not in "biuf" or raw.size != 1:
         raise TypeError(f"{name} must be one real number, but is {value!r}")

@@ -101,6 +101,8 @@ class Model:
 
     def drift_change(self, t_old: float, t_new: float) -> float:
         """Modelled change of the channel between two times."""
+        if self.drift.size == 1:
+            return self.gamma * (t_new - t_old)
         old, new = t_old - self.t, t_new - self.t
         return float(
             sum(a * (new**j - old**j) for j, a in enumerate(self.drift, start=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,11 @@ class SampleSet:
     def sigmas(self) -> Array:
         """The standard errors stated with the readings, NaN where none was, (m,)."""
         return self.table[:, -2]
+
+    @cached_property
+    def has_stated_errors(self) -> bool:
+        """Whether any reading came with a standard error of its own."""
+        return not bool(np.isnan(self.sigmas).all())
 
     @property
     def asked(self) -> NDArray[np.bool_]:

@@ -188,7 +188,7 @@ class Paper:
         noise = state.task.noise
         noise_variance = model.noise_variance if noise is None else noise**2  # R_obs
         x, g = model.x, model.g
-        variances = _variances(noise_variance, state.samples.sigmas)
+        variances = _variances(noise_variance, state.samples)
         gradient_std = math.sqrt(model.gradient_variance(variances))
         gradient_is_noise = math.sqrt(g @ g) < self.kappa_tol * gradient_std
         geometry_is_sound = model.trace <= self.geometry_guard * scales.baseline
@@ -208,8 +208,17 @@ class Paper:
             status, s = Status.UNBOUNDED, np.zeros_like(s)
         else:
             status = Status.RUNNING
-        memory = Search(scales, sigma, model, noise_variance, s)
-        return replace(state, status=status, memory=memory)
+        # Spelt out: dataclasses.replace would be a tenth of the whole iteration.
+        return State(
+            task=state.task,
+            samples=state.samples,
+            centre=state.centre,
+            readings=state.readings,
+            iterations=state.iterations,
+            verdict=state.verdict,
+            status=status,
+            memory=Search(scales, sigma, model, noise_variance, s),
+        )
 
     def _fit(
         self, state: State[Search], scales: Scales, previous: Search | None
@@ -226,7 +235,7 @@ class Paper:
             samples,
             samples.points[centre],
             float(samples.times[centre]),
-            ridge=_ridge(scales, noise_variance, samples.sigmas),
+            ridge=_ridge(scales, noise_variance, samples),
             degree=self.time_degree,
             kernel=powell if self.curvature_kernel else None,
             hessian_prior=previous.model.hessian if carry and previous else None,
@@ -303,7 +312,7 @@ class Paper:
         weights = np.zeros_like(model.coefficients)  # of the value at (x_k, t)
         weights[0] = 1.0
         weights[model.n + 1 :] = (t - model.t) ** np.arange(1, self.time_degree + 1)
-        variances = _variances(R_obs, state.samples.sigmas)
+        variances = _variances(R_obs, state.samples)
         rate = np.zeros_like(weights)  # of the drift's slope
         rate[model.n + 1 : model.n + 2] = 1.0
         return Estimate(
@@ -326,10 +335,11 @@ def _with(samples: SampleSet, reading: Observation) -> SampleSet:
     )
 
 
-def _variances(R_obs: float, sigmas: Array) -> float | Array:
+def _variances(R_obs: float, samples: SampleSet) -> float | Array:
     """Variances of the readings: their own where stated, else R_obs."""
-    stated = ~np.isnan(sigmas)
-    return np.where(stated, sigmas**2, R_obs) if stated.any() else R_obs
+    if not samples.has_stated_errors:
+        return R_obs
+    return np.where(np.isnan(samples.sigmas), R_obs, samples.sigmas**2)
 
 
 def _variance(search: Search, sigma: float) -> float:
@@ -337,15 +347,14 @@ def _variance(search: Search, sigma: float) -> float:
     return search.noise_variance if math.isnan(sigma) else sigma**2
 
 
-def _ridge(scales: Scales, noise_variance: float, sigmas: Array) -> float | Array:
+def _ridge(scales: Scales, noise_variance: float, samples: SampleSet) -> float | Array:
     """1 / rho = R / tau^2 (lines 3-4); readings with a stated error have their own."""
     R = max(noise_variance, scales.noise_floor)
     ridge = min(max(R / scales.tau**2, 1e-14), 1e-2)
-    stated = ~np.isnan(sigmas)
-    if not stated.any():
+    if not samples.has_stated_errors:
         return ridge
-    own = np.maximum(sigmas**2, scales.noise_floor) / scales.tau**2
-    return np.where(stated, np.maximum(own, 1e-14), ridge)
+    own = np.maximum(samples.sigmas**2, scales.noise_floor) / scales.tau**2
+    return np.where(np.isnan(samples.sigmas), ridge, np.maximum(own, 1e-14))
 
 
 def _minimiser_std(model: Model, variances: float | Array) -> Array:
