@@ -267,3 +267,23 @@ def test_any_dimension(n):
         lambda x: bowl(x) + 1e-3 * rng.normal(), np.zeros(n), noise=1e-3, maxfev=60 * n
     )
     assert bowl(res.x) < 0.05 * bowl(np.zeros(n))
+
+
+def test_steps_are_capped_at_chi_sample_radii():
+    """Down a slope every step is taken and the next one longer, until the cap."""
+    slope = np.array([3.0, 1.0])
+
+    def points(chi):
+        return trajectory(
+            lambda x, t: float(slope @ x), [0.0, 0.0], budget=60, method=Paper(chi=chi)
+        )
+
+    def ratios(p):
+        return [
+            np.linalg.norm(p[k] - p[k - 1])
+            / np.linalg.norm(p[k - 5 : k] - p[k - 1], axis=1).max()
+            for k in range(12, 60)
+        ]
+
+    assert max(ratios(points(1.0))) <= 1.0 + 1e-9
+    np.testing.assert_array_equal(points(1e6), points(1e9))  # far away it does nothing

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tobyqa.step import arc_step, capped, cubic_step
+from tobyqa.step import arc_step, cubic_step
 
 
 def cubic_model(s, g, H, sigma):
@@ -81,8 +81,3 @@ def test_zero_gradient():
     assert not arc_step(np.zeros(3), np.eye(3), 1.0).any()
     escape = arc_step(np.zeros(2), np.diag([1.0, -3.0]), 1.0)
     np.testing.assert_allclose(np.abs(escape), [0.0, 3.0], atol=1e-12)
-
-
-def test_capped():
-    np.testing.assert_allclose(capped(np.array([3.0, 4.0]), 1.0), [0.6, 0.8])
-    np.testing.assert_array_equal(capped(np.array([3.0, 4.0]), 6.0), [3.0, 4.0])

@@ -26,8 +26,8 @@ itself: that product squares the condition number (1e14 already when rho = 1e14)
 
 Two fallbacks, both named in ``Model.fallback``:
 
-* the ridge is never below ``RIDGE_FLOOR m`` times the largest diagonal entry of the
-  kernel, so that K is positive definite in floating point too;
+* the ridge is never below ``RIDGE_FLOOR m`` times the kernel's largest value, so that
+  K is positive definite in floating point too;
 * when the set does not determine all coefficients (rank of X below p), the
   minimum-norm solution in scaled units is taken: what the readings do not show is
   zero.
@@ -77,7 +77,7 @@ class Model:
 
     @property
     def n(self) -> int:
-        return int(self.x.shape[0])
+        return len(self.x)
 
     @property
     def c(self) -> float:
@@ -148,7 +148,10 @@ class Model:
 
     def gradient_variance(self, variances: float | Array) -> float:
         """Trace of the gradient's covariance, tr(R_obs [P_norm]_gg)."""
-        scaled = self.recovery[1 : self.n + 1] * np.sqrt(variances)
+        Pi_g = self.recovery[1 : self.n + 1]
+        if isinstance(variances, float):
+            return variances * float(np.vdot(Pi_g, Pi_g))
+        scaled = Pi_g * np.sqrt(variances)
         return float(np.vdot(scaled, scaled))
 
     @property
@@ -198,7 +201,8 @@ def fit(
     degree
         Number of time columns: 0 none, 1 as in the paper, 2 adds theta^2, ...
     kernel
-        Curvature kernel; None leaves K = diag(ridge), i.e. weighted least squares.
+        Curvature kernel, at most 1/2 for |u| <= 1 as Powell's is; None leaves
+        K = diag(ridge), i.e. weighted least squares.
     hessian_prior
         G_prior, the curvature from which the model departs as little as possible.
     """
@@ -223,10 +227,10 @@ def fit(
         X[:, n + 1 + j] = scaled_time if j == 0 else scaled_time ** (j + 1)
 
     if kernel is None:
-        L, delta, fallback = _factor(np.zeros((m, m)), ridge)
+        L, delta, fallback = _factor(np.zeros((m, m)), ridge, largest=0.0)
         kernel_radius = 1.0
     else:
-        L, delta, fallback = _factor(kernel(U), ridge / radius**4)
+        L, delta, fallback = _factor(kernel(U), ridge / radius**4, largest=0.5)
         kernel_radius = radius
     Pi, rank = _recovery(L, X)
     if rank < X.shape[1]:
@@ -234,7 +238,7 @@ def fit(
 
     # Readings are taken relative to one of them, and the solution is refined once:
     # without it the rounding of Pi would be multiplied by the size of the drift.
-    reference = F.min()
+    reference = np.minimum.reduce(F)
     y = F - reference
     beta = Pi @ y
     beta += Pi @ (y - X @ beta)
@@ -268,10 +272,15 @@ def _exponent(size: float) -> int:
     return max(-_EXPONENT_LIMIT, min(_EXPONENT_LIMIT, math.frexp(size)[1]))
 
 
-def _factor(A: Array, ridge: float | Array) -> tuple[Array, float | Array, str]:
-    """Cholesky factor of A + diag(ridge), with the smallest ridge that allows it."""
+def _factor(
+    A: Array, ridge: float | Array, largest: float
+) -> tuple[Array, float | Array, str]:
+    """Cholesky factor of A + diag(ridge), with the smallest ridge that allows it.
+
+    `largest` bounds the entries of A.
+    """
     m = A.shape[0]
-    floor = RIDGE_FLOOR * m * float(A.diagonal().max())
+    floor = RIDGE_FLOOR * m * largest
     fallback = ""
     while True:
         delta: float | Array = ridge

@@ -101,12 +101,6 @@ def _shift(h: float, e1: float, sigma: float) -> float:
     return 0.5 * (e1 + root) if e1 >= 0.0 else 2.0 * sigma * h / (root - e1)
 
 
-def capped(s: Array, length: float) -> Array:
-    """`s`, shortened to `length` if it is longer."""
-    size = math.sqrt(s @ s)
-    return s * (length / size) if size > length else s
-
-
 def ball_step(g: Array, e: Array, Q: Array, radius: float = 1.0) -> Array:
     """Global minimiser of g.s + s'Hs/2 over |s| <= radius, for H = Q diag(e) Q'.
 

@@ -38,7 +38,7 @@ from ..state import (
     Verdict,
     first_readings,
 )
-from ..step import arc_step, capped, cubic_step
+from ..step import arc_step, cubic_step
 
 Array = NDArray[np.float64]
 
@@ -197,8 +197,10 @@ class Paper:
             s = arc_step(g, model.hessian, sigma)  # (arc-subproblem) with H_k
         else:
             s = cubic_step(g, sigma)  # (closed-form-step)
-        s = capped(s, self.chi * model.reach)
         x_norm, s_norm = math.sqrt(x @ x), math.sqrt(s @ s)
+        longest = self.chi * model.reach
+        if s_norm > longest:  # lines 12-14
+            s, s_norm = s * (longest / s_norm), longest
 
         if gradient_is_noise and geometry_is_sound:  # (stopping-rule)
             status = Status.CONVERGED
