@@ -163,18 +163,23 @@ def test_labels_name_the_ablations():
 
 
 def test_interpolated_hessian_helps_in_a_valley():
-    def evaluations(method):
-        opt = Optimizer(np.zeros(6), method=method, noise=0.0, maxfev=1500)
+    """In the median over starts: a single path hangs on its rounding errors."""
+    weights = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 100.0])
+    starts = np.random.default_rng(0).standard_normal((11, 6))
+
+    def evaluations(method, x0):
+        opt = Optimizer(x0, method=method, noise=0.0, maxfev=1500)
         while not opt.done:
             trial = opt.ask()
-            value = bowl(trial.x)
+            value = float(weights @ (trial.x - 1.0) ** 2)
             opt.tell(trial, value)
-            if value < 1e-8:
+            if value < 1e-3:
                 break
         return opt.nfev
 
-    curved = evaluations(Paper(hessian="interpolated"))
-    assert curved < evaluations(Paper())
+    curved = [evaluations(Paper(hessian="interpolated"), x0) for x0 in starts]
+    plain = [evaluations(Paper(), x0) for x0 in starts]
+    assert np.median(curved) < np.median(plain)
 
 
 def test_drift_compensation_matters_under_drift():

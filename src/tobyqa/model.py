@@ -42,7 +42,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from .kernels import powell
 from .samples import SampleSet
@@ -101,12 +101,11 @@ class Model:
 
     def drift_change(self, t_old: float, t_new: float) -> float:
         """Modelled change of the channel between two times."""
-        if self.drift.size == 1:
-            return self.gamma * (t_new - t_old)
+        drift = self.drift
+        if drift.size == 1:
+            return float(drift[0]) * (t_new - t_old)
         old, new = t_old - self.t, t_new - self.t
-        return float(
-            sum(a * (new**j - old**j) for j, a in enumerate(self.drift, start=1))
-        )
+        return float(sum(a * (new**j - old**j) for j, a in enumerate(drift, start=1)))
 
     @cached_property
     def _scaled_multipliers(self) -> Array:
@@ -209,9 +208,9 @@ def fit(
     D = samples.points - x
     theta = samples.times - t
     m, n = D.shape
-    reach = math.sqrt(np.einsum("ij,ij->i", D, D).max())
+    reach = math.sqrt(np.maximum.reduce(np.einsum("ij,ij->i", D, D)))
     e_space = _exponent(reach)
-    e_time = _exponent(np.abs(theta).max())
+    e_time = _exponent(np.maximum.reduce(np.abs(theta)))
     radius = math.ldexp(1.0, e_space)
     U = D / radius
 
@@ -245,7 +244,8 @@ def fit(
     residual = y - X @ beta
 
     beta[0] += reference
-    scale = np.full(X.shape[1], 1.0 / radius)
+    scale = np.empty(X.shape[1])  # np.full would cost three times as much
+    scale[:] = 1.0 / radius
     scale[0] = 1.0
     for j in range(degree):
         scale[n + 1 + j] = math.ldexp(1.0, -e_time * (j + 1))
@@ -287,10 +287,9 @@ def _factor(
         if (ridge if isinstance(ridge, float) else ridge.min()) < floor:
             delta = np.maximum(ridge, floor)
             fallback = f"ridge raised to {floor:.1e} of the kernel; "
-        K = A.copy()
-        K.flat[:: m + 1] += delta
-        # K is symmetric, so its transpose hands LAPACK the order it wants.
-        L, info = lapack.dpotrf(K.T, lower=1, overwrite_a=1)
+        K = A.T.copy(order="F")  # symmetric, and in the order that LAPACK wants
+        K.ravel(order="K")[:: m + 1] += delta
+        L, info = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             return L, delta, fallback
         floor *= 100.0
@@ -302,12 +301,13 @@ def _recovery(L: Array, X: Array) -> tuple[Array, int]:
     X_white, _ = lapack.dtrtrs(L, X, lower=1)
     if m >= p:
         QR, tau, _, _ = lapack.dgeqrf(X_white)
-        R = QR[:p]
+        R = QR[:p].copy(order="F")
         diagonal = np.abs(R.diagonal())
-        if diagonal.min() > RANK_TOLERANCE * diagonal.max():
-            Q, _, _ = lapack.dorgqr(QR, tau)
-            W, _ = lapack.dtrtrs(R, Q.T)
-            Pi_t, _ = lapack.dtrtrs(L, W.T, lower=1, trans=1)
+        least, largest = np.minimum.reduce(diagonal), np.maximum.reduce(diagonal)
+        if least > RANK_TOLERANCE * largest:
+            Q, _, _ = lapack.dorgqr(QR, tau, overwrite_a=1)
+            W = blas.dtrsm(1.0, R, Q, side=1, trans_a=1, overwrite_b=1)  # Q R^-T
+            Pi_t, _ = lapack.dtrtrs(L, W, lower=1, trans=1, overwrite_b=1)
             return Pi_t.T, p
     # numpy's SVD may fail to converge only on non-finite input, which is ruled out.
     V, s, Wt = np.linalg.svd(X_white, full_matrices=False)

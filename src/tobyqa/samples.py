@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ class SampleSet:
     """Readings as rows, in the order of their arrival; read-only.
 
     They live in one table with columns x_1 ... x_n, t, value, sigma, asked, so that
-    taking some out and putting one in is a single copy.
+    taking some out and putting one in is a single copy. How many are special is
+    counted along, since nearly always the answer is none.
     """
 
     table: Array  # (m, n + 4)
+    guests: int = 0  # readings at points that the method did not propose
+    stated: int = 0  # readings that came with a standard error of their own
 
     @staticmethod
     def of(points: Any, times: Any, values: Any, sigmas: Any = np.nan) -> SampleSet:
@@ -30,11 +33,11 @@ class SampleSet:
         table = np.ones((m, n + 4))
         table[:, :n] = points
         table[:, n], table[:, n + 1], table[:, n + 2] = times, values, sigmas
-        return _frozen(table)
+        return _frozen(table, 0, int(np.count_nonzero(~np.isnan(table[:, n + 2]))))
 
     @staticmethod
     def empty(n: int) -> SampleSet:
-        return _frozen(np.empty((0, n + 4)))
+        return _frozen(np.empty((0, n + 4)), 0, 0)
 
     @property
     def points(self) -> Array:
@@ -55,11 +58,6 @@ class SampleSet:
     def sigmas(self) -> Array:
         """The standard errors stated with the readings, NaN where none was, (m,)."""
         return self.table[:, -2]
-
-    @cached_property
-    def has_stated_errors(self) -> bool:
-        """Whether any reading came with a standard error of its own."""
-        return not bool(np.isnan(self.sigmas).all())
 
     @property
     def asked(self) -> NDArray[np.bool_]:
@@ -87,14 +85,21 @@ class SampleSet:
         table[:-1] = self.table
         table[-1, :-4] = x
         table[-1, -4:] = t, value, sigma, asked
-        return _frozen(table)
+        return _frozen(
+            table, self.guests + (not asked), self.stated + (not math.isnan(sigma))
+        )
 
     def without(self, row: int) -> SampleSet:
         """The set with one reading less."""
         table = np.empty((len(self) - 1, self.table.shape[1]))
         table[:row] = self.table[:row]
         table[row:] = self.table[row + 1 :]
-        return _frozen(table)
+        guests, stated = self.guests, self.stated
+        if guests:
+            guests -= self.table[row, -1] == 0.0
+        if stated:
+            stated -= not math.isnan(self.table[row, -2])
+        return _frozen(table, int(guests), int(stated))
 
     def trimmed(self, size: int, keep: int) -> tuple[SampleSet, int]:
         """Drop the oldest readings, never row `keep`, down to `size` asked for.
@@ -104,19 +109,16 @@ class SampleSet:
         not time stamp, since clocks can be set back. Also returns where `keep` is now.
         """
         samples = self
-        asked = int(samples.table[:, -1].sum())
-        guests = len(samples) - asked
-        while asked > size or guests > size:
+        while len(samples) - samples.guests > size or samples.guests > size:
             victim = 1 if keep == 0 else 0
-            if asked <= size:
+            guest_must_go = len(samples) - samples.guests <= size
+            if guest_must_go:
                 rows = np.flatnonzero(~samples.asked)
                 victim = int(rows[1] if rows[0] == keep else rows[0])
-            victim_was_asked = bool(samples.table[victim, -1])
-            asked, guests = asked - victim_was_asked, guests - (not victim_was_asked)
             samples, keep = samples.without(victim), keep - (victim < keep)
         return samples, keep
 
 
-def _frozen(table: Array) -> SampleSet:
+def _frozen(table: Array, guests: int, stated: int) -> SampleSet:
     table.flags.writeable = False
-    return SampleSet(table)
+    return SampleSet(table, guests, stated)

@@ -144,7 +144,8 @@ class Paper:
         predicted = self._predicted(search.model, s)
         achieved = float(samples.values[centre]) - reading.value  # (ared-def)
         if self.drift_compensation:
-            achieved += search.model.drift_change(samples.times[centre], reading.t)
+            t_old = float(samples.times[centre])
+            achieved += search.model.drift_change(t_old, reading.t)
         old_sigma, new_sigma = float(samples.sigmas[centre]), reading.sigma
         variance = _variance(search, old_sigma) + _variance(search, new_sigma)
         step_is_accepted = achieved >= -0.5 * self.kappa_tol * math.sqrt(variance)
@@ -339,7 +340,7 @@ def _with(samples: SampleSet, reading: Observation) -> SampleSet:
 
 def _variances(R_obs: float, samples: SampleSet) -> float | Array:
     """Variances of the readings: their own where stated, else R_obs."""
-    if not samples.has_stated_errors:
+    if not samples.stated:
         return R_obs
     return np.where(np.isnan(samples.sigmas), R_obs, samples.sigmas**2)
 
@@ -353,7 +354,7 @@ def _ridge(scales: Scales, noise_variance: float, samples: SampleSet) -> float |
     """1 / rho = R / tau^2 (lines 3-4); readings with a stated error have their own."""
     R = max(noise_variance, scales.noise_floor)
     ridge = min(max(R / scales.tau**2, 1e-14), 1e-2)
-    if not samples.has_stated_errors:
+    if not samples.stated:
         return ridge
     own = np.maximum(samples.sigmas**2, scales.noise_floor) / scales.tau**2
     return np.where(np.isnan(samples.sigmas), ridge, np.maximum(own, 1e-14))
