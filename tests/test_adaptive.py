@@ -192,3 +192,25 @@ def test_a_reading_of_enormous_error_is_as_good_as_none():
     everyone, others = np.arange(20), np.delete(np.arange(20), 7)
     doubted = expected(everyone, np.where(everyone == 7, 1e10, 1.0))
     np.testing.assert_allclose(doubted, expected(others, np.ones(19)), rtol=1e-5)
+
+
+def test_the_drift_curve_follows_the_drift_within_its_band():
+    """Over seeds: the true curve, relative to now, in units of the stated error."""
+    squares = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+
+        def drift(t):
+            return 0.3 * t + 5.0 * np.sin(t / 40.0)
+
+        opt = Optimizer(np.zeros(3), method="adaptive", noise=0.1, maxfev=150)
+        while not opt.done:
+            trial = opt.ask()
+            t = float(opt.nfev)
+            noise = 0.1 * rng.standard_normal()
+            opt.tell(trial, float(np.sum((trial.x - 1) ** 2)) + drift(t) + noise)
+        curve = opt.result().drift
+        true = drift(curve.t) - drift(curve.t[-1])
+        squares.append(np.mean(((curve.value - true)[:-1] / curve.std[:-1]) ** 2))
+        assert curve.value[-1] == pytest.approx(0.0, abs=1e-9)
+    assert np.mean(squares) < 2.0

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LARGEST_COORDINATE = 1e50  # fourth powers of larger ones leave the range
+LARGEST_NOISE = 1e100  # squares of larger ones overflow
 
 
 def start_point(x0: Any) -> Array:
@@ -70,7 +71,7 @@ def non_negative(name: str, value: Any) -> float:
     clean = finite(name, value)
     if clean < 0.0:
         raise ValueError(f"{name} must be >= 0, but is {clean}")
-    if clean > 1e100:
+    if clean > LARGEST_NOISE:
         raise ValueError(f"{name} must be <= 1e100, but is {clean}")
     return clean
 

@@ -50,8 +50,13 @@ def damped_powell(U: Array, length: float) -> Array:
 def integrated_wiener(t: Array) -> Array:
     """Covariance of the integral of a Wiener process, both zero at t = 0.
 
-    m^2 (3M - m) / 6 with m, M the smaller and the larger time: its posterior mean is
-    the cubic smoothing spline.
+    Its posterior mean is the cubic smoothing spline.
     """
-    low, high = np.minimum.outer(t, t), np.maximum.outer(t, t)
+    return wiener_between(t, t)
+
+
+def wiener_between(s: Array | float, t: Array | float) -> Array:
+    """m^2 (3M - m) / 6, m and M the smaller and the larger of two times, (|s|, |t|)."""
+    s, t = np.atleast_1d(s), np.atleast_1d(t)
+    low, high = np.minimum.outer(s, t), np.maximum.outer(s, t)
     return np.asarray(low * low * (3.0 * high - low) * (1.0 / 6.0))

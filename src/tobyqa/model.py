@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from ._check import LARGEST_NOISE
 from .kernels import powell
 from .samples import SampleSet
 
@@ -164,7 +165,8 @@ class Model:
         if spare <= 0:
             return 0.0
         tau_squared = float(self._residual @ self._scaled_multipliers) / spare
-        return max(tau_squared, 0.0) * float(np.mean(self._delta))
+        variance = max(tau_squared, 0.0) * float(np.mean(self._delta))
+        return min(variance, LARGEST_NOISE**2)
 
     def predict(self, x: Array, t: float) -> float:
         """Q(x, t)."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from . import _check, journal
 from .methods import METHODS, resolve
 from .result import History, Result, Status
-from .state import Method, Observation, State, Task
+from .state import Gauges, Method, Observation, State, Task
 
 Array = NDArray[np.float64]
 Event = dict[str, Any]
@@ -125,7 +125,7 @@ class Optimizer:
         self._ended: Status | None = None  # ended from outside, see `stop`
         self._asked = 0
         self._numbered = True  # readings are timed by their number
-        self._history: list[tuple[Observation, bool, Array]] = []
+        self._history: list[tuple[Observation, bool, Array, Gauges]] = []
 
     # -- the loop --------------------------------------------------------------------
 
@@ -290,6 +290,7 @@ class Optimizer:
             hess=estimate.hess.copy(),
             drift_rate=estimate.drift_rate,
             drift_rate_std=estimate.drift_rate_std,
+            drift=estimate.drift,
             noise_std=estimate.noise_std,
             t=estimate.t,
             x_best_observed=lowest.copy(),
@@ -514,7 +515,8 @@ class Optimizer:
         verdict = self._state.verdict
         accepted = verdict is not None and verdict.accepted
         self._numbered &= observation.t == len(self._history)
-        self._history.append((observation, accepted, self._state.centre_point))
+        row = (observation, accepted, self._state.centre_point, self._state.gauges)
+        self._history.append(row)
 
     def _check_pending(self, trial: Trial) -> None:
         """A trial must be the one that waits; its id alone does not prove that."""
@@ -563,6 +565,9 @@ class Optimizer:
             asked=np.array([o.asked for o in seen], dtype=bool),
             accepted=np.array([row[1] for row in rows], dtype=bool),
             centre=np.array([row[2] for row in rows]).reshape(-1, n),
+            radius=np.array([row[3].radius for row in rows]),
+            gradient=np.array([row[3].gradient for row in rows]),
+            gradient_std=np.array([row[3].gradient_std for row in rows]),
         )
 
 

@@ -11,6 +11,8 @@ from scipy.optimize import OptimizeResult
 
 Array = NDArray[np.float64]
 
+CURVE_POINTS = 200  # times at which a method states its drift curve
+
 
 class Status(Enum):
     """Why a search stopped: SciPy's integer, the sentence, and whether it converged.
@@ -56,6 +58,9 @@ class History:
     asked: NDArray[np.bool_]  # (N,) False for points told without being asked
     accepted: NDArray[np.bool_]  # (N,) the reading became the centre
     centre: Array  # (N, n) the centre after the event
+    radius: Array  # (N,) size of the region, or length of the next step, after it
+    gradient: Array  # (N,) norm of the gradient at the centre after it
+    gradient_std: Array  # (N,) standard error of that gradient
 
     def __len__(self) -> int:
         return int(self.t.shape[0])
@@ -70,6 +75,20 @@ class History:
         if self.failed.all():
             return None
         return int(np.nanargmin(self.value))
+
+
+@dataclass(frozen=True)
+class DriftCurve:
+    """The drift over the time that the last fit covers, relative to its value now."""
+
+    t: Array  # (K,) ascending
+    value: Array  # (K,) what a reading at a fixed point would differ from now by
+    std: Array  # (K,) standard error of `value`, zero now
+
+    @staticmethod
+    def none() -> DriftCurve:
+        """The curve as long as there is no model."""
+        return DriftCurve(np.empty(0), np.empty(0), np.empty(0))
 
 
 class Result(OptimizeResult):  # type: ignore[misc]
@@ -97,6 +116,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
     drift_rate, drift_rate_std : float
         Change of the readings per unit of time, at a fixed point. The error counts
         noise, not what the model cannot follow.
+    drift : DriftCurve
+        The drift's course over the readings of the last fit, for pictures.
     x_best_observed, fun_best_observed : ndarray, float
         The lowest reading, as it was read: biased by noise and drift.
     history : History

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .result import Status
+from .result import DriftCurve, Status
 from .samples import SampleSet
 
 Array = NDArray[np.float64]
@@ -61,6 +61,17 @@ class Verdict:
     achieved: float = math.nan  # reduction seen, without the drift
 
 
+class Gauges(NamedTuple):
+    """How far a search looks and how well it sees, in the user's units."""
+
+    radius: float = math.nan  # size of the region, or length of the next step
+    gradient: float = math.nan  # norm of the gradient at the centre
+    gradient_std: float = math.nan  # its standard error
+
+
+_NO_GAUGES = Gauges()  # until there is a model
+
+
 @dataclass(frozen=True)
 class State(Generic[M]):
     """A search between two observations: what all methods share, and their own part."""
@@ -73,6 +84,7 @@ class State(Generic[M]):
     iterations: int = 0
     verdict: Verdict | None = None  # on the latest observation
     status: Status = Status.RUNNING
+    gauges: Gauges = _NO_GAUGES
     memory: M | None = None  # the method's own part, absent until its model exists
 
     @property
@@ -96,6 +108,7 @@ class Estimate:
     hess: Array
     drift_rate: float
     drift_rate_std: float
+    drift: DriftCurve
     noise_std: float
 
 
@@ -116,6 +129,7 @@ def first_readings(state: State[Any]) -> Estimate:
         hess=np.full((n, n), math.nan),
         drift_rate=math.nan,
         drift_rate_std=math.nan,
+        drift=DriftCurve.none(),
         noise_std=noise_std,
     )
 

@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 from .._check import LARGEST_COORDINATE
 from ..kernels import powell
 from ..model import Model, fit
-from ..result import Status
+from ..result import CURVE_POINTS, DriftCurve, Status
 from ..samples import SampleSet
 from ..settings import check_fields, label, option
 from ..state import (
     Estimate,
+    Gauges,
     Observation,
     Proposal,
     State,
@@ -191,7 +192,8 @@ class Paper:
         x, g = model.x, model.g
         variances = _variances(noise_variance, state.samples)
         gradient_std = math.sqrt(model.gradient_variance(variances))
-        gradient_is_noise = math.sqrt(g @ g) < self.kappa_tol * gradient_std
+        gradient = math.sqrt(g @ g)
+        gradient_is_noise = gradient < self.kappa_tol * gradient_std
         geometry_is_sound = model.trace <= self.geometry_guard * scales.baseline
 
         if self.hessian == "interpolated":
@@ -220,6 +222,7 @@ class Paper:
             iterations=state.iterations,
             verdict=state.verdict,
             status=status,
+            gauges=Gauges(s_norm, gradient, gradient_std),
             memory=Search(scales, sigma, model, noise_variance, s),
         )
 
@@ -318,6 +321,12 @@ class Paper:
         variances = _variances(R_obs, state.samples)
         rate = np.zeros_like(weights)  # of the drift's slope
         rate[model.n + 1 : model.n + 2] = 1.0
+        powers = np.arange(1, self.time_degree + 1)
+        times = np.linspace(state.samples.times.min(), t, CURVE_POINTS)
+        course = np.zeros((times.size, weights.size))  # of the drift since then
+        course[:, model.n + 1 :] = np.power.outer(times - model.t, powers) - np.power(
+            t - model.t, powers
+        )
         return Estimate(
             x=model.x,
             x_std=_minimiser_std(model, variances),
@@ -328,6 +337,11 @@ class Paper:
             hess=model.hessian,
             drift_rate=model.gamma,
             drift_rate_std=math.sqrt(model.variances_of(rate, variances)),
+            drift=DriftCurve(
+                times,
+                course @ model.coefficients,
+                np.sqrt(model.variances_of(course, variances)),
+            ),
             noise_std=math.sqrt(R_obs),
         )
 

@@ -24,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._check import LARGEST_COORDINATE
-from ...result import Status
+from ...result import CURVE_POINTS, DriftCurve, Status
 from ...samples import SampleSet
 from ...settings import check_fields, label, option
 from ...state import (
     Estimate,
+    Gauges,
     Observation,
     Proposal,
     State,
@@ -203,6 +204,7 @@ class Adaptive:
         return replace(
             state,
             memory=replace(search, B=B, fitted=fitted, plan=plan),
+            gauges=_gauges(search, fitted),
             status=_status(state.centre_point, B, plan.x),
         )
 
@@ -313,6 +315,19 @@ class Adaptive:
         return _in_user_units(state, search, fitted)
 
 
+def _gauges(search: Search, fitted: Posterior) -> Gauges:
+    """Size of the region, the gradient and its error, in the user's units."""
+    scale = search.noise * math.sqrt(fitted.nu)
+    back = np.linalg.inv(search.B)
+    g = back.T @ fitted.g
+    variance = float(np.vdot(back @ back.T, fitted.gradient_covariance))
+    return Gauges(
+        radius=float(np.exp(np.log(np.linalg.svd(search.B)[1]).mean())),
+        gradient=scale * math.sqrt(g @ g),
+        gradient_std=scale * math.sqrt(max(variance, 0.0)),
+    )
+
+
 def _in_user_units(state: State[Search], search: Search, fitted: Posterior) -> Estimate:
     """The answer at the centre of a fit."""
     window = fitted.window
@@ -327,6 +342,8 @@ def _in_user_units(state: State[Search], search: Search, fitted: Posterior) -> E
         x_std = np.sqrt(np.maximum(variance, 0.0))
     span = float(np.ptp(window.times)) or 1.0
     now = float(window.times[-1])
+    times = np.linspace(window.times.min(), now, CURVE_POINTS)
+    drift, drift_std = fitted.drift_curve(times)
     value, value_variance = fitted.predicted(np.zeros(e.size), now)
     return Estimate(
         x=state.samples.points[window.rows[window.centre]],
@@ -338,6 +355,7 @@ def _in_user_units(state: State[Search], search: Search, fitted: Posterior) -> E
         hess=scale * (back.T @ fitted.hessian @ back),
         drift_rate=scale * (float(fitted.beta[-1]) / span + fitted.wander_rate),
         drift_rate_std=scale * math.sqrt(covariance[-1, -1]) / span,
+        drift=DriftCurve(times, scale * drift, scale * drift_std),
         noise_std=scale,
     )
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ...kernels import damped_powell, integrated_wiener
+from ...kernels import damped_powell, integrated_wiener, wiener_between
 
 Array = NDArray[np.float64]
 
@@ -166,6 +166,23 @@ class Posterior:
         slope = np.where(t <= now, 0.5 * t * t, now * t - 0.5 * now * now)
         return q2 * float(slope @ self.lam) / self.window.spacing
 
+    def drift_curve(self, time: Array) -> tuple[Array, Array]:
+        """Drift between `time` and now, and its standard error.
+
+        The posterior of a linear functional of slope and wandering: prior variance,
+        less what the readings explain, plus what the unpenalised columns leave open.
+        """
+        window, q2 = self.window, math.exp(2.0 * self.components.log_q)
+        t, now = np.maximum(window.t_at(time), 0.0), float(window.t[-1])
+        theta = window.theta_at(time)
+        k = q2 * (wiener_between(t, window.t) - wiener_between(now, window.t))
+        own = q2 * (t**3 / 3.0 + now**3 / 3.0 - 2.0 * wiener_between(t, now)[:, 0])
+        W, _ = lapack.dtrtrs(self._L, k.T, lower=1)
+        unsure = -self._V.T @ (self._X_w.T @ W) + np.outer(self._V[-1], theta)
+        variance = own - np.einsum("ij,ij->j", W, W)
+        variance += np.einsum("ij,ij->j", unsure, unsure)
+        return self.beta[-1] * theta + k @ self.lam, np.sqrt(np.maximum(variance, 0.0))
+
     def predicted(self, u: Array, time: float) -> tuple[float, float]:
         """Expected reading at `u` and `time`, and its variance without noise."""
         window, t = self.window, float(self.window.t_at(np.array(time)))
@@ -176,8 +193,7 @@ class Posterior:
         q2 = math.exp(2.0 * self.components.log_q)
         # Before the window began the drift is taken to be straight.
         t = max(t, 0.0)
-        low, high = np.minimum(window.t, t), np.maximum(window.t, t)
-        k = curved + q2 * low * low * (3.0 * high - low) / 6.0
+        k = curved + q2 * wiener_between(t, window.t)[0]
         x = np.concatenate([[1.0], u, [float(window.theta_at(np.array(time)))]])
         own = self._a2 * length**4 * (1.0 - (1.0 + u @ u / length**2) * near**2)
         w, _ = lapack.dtrtrs(self._L, k, lower=1)
