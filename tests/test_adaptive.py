@@ -15,7 +15,7 @@ from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
 from tobyqa.kernels import damped_powell, integrated_wiener, powell
-from tobyqa.methods.adaptive.posterior import Components, Window, posterior
+from tobyqa.methods.adaptive.posterior import Components, Frame, Window, posterior
 
 
 def bowl(x):
@@ -24,13 +24,16 @@ def bowl(x):
 
 def test_damped_kernel_is_powells_for_long_lengths():
     U = np.random.default_rng(0).normal(size=(8, 3))
-    np.testing.assert_allclose(damped_powell(U, 1e3), powell(U), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(
+        damped_powell(U @ U.T, 1e3), powell(U), rtol=1e-3, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("length", [1.0, 3.0, 30.0])
 def test_kernels_are_positive_semidefinite(length):
     rng = np.random.default_rng(1)
-    K = damped_powell(rng.normal(size=(20, 3)), length)
+    U = rng.normal(size=(20, 3))
+    K = damped_powell(U @ U.T, length)
     assert np.linalg.eigvalsh(K).min() > -1e-10 * np.abs(K).max()
     assert K.diagonal().max() <= length**4
     W = integrated_wiener(np.sort(rng.uniform(0, 50, 20)))
@@ -168,30 +171,61 @@ def test_hard_cases_are_survived(fun, n, kwargs):
         assert fun(res.x) <= fun(np.zeros(n)) + 0.5
 
 
-def test_a_reading_of_enormous_error_is_as_good_as_none():
+def window_of(points, times, values, variances, noise=0.1):
+    """All readings, around the first one."""
+    frame = Frame(
+        x=points[0],
+        B=np.eye(points.shape[1]),
+        now=times[-1],
+        first=times.min(),
+        spacing=1.0,
+        level=values[0],
+        noise=noise,
+    )
+    return Window(
+        frame=frame,
+        rows=np.arange(len(points)),
+        centre=0,
+        U=frame.u(points),
+        times=times,
+        t=frame.t(times),
+        y=frame.y(values),
+        variances=variances,
+    )
+
+
+def some_readings():
     rng = np.random.default_rng(0)
     points, times = rng.normal(size=(20, 2)), np.arange(20.0)
-    values = np.array([bowl(x) for x in points])
+    return points, times, np.array([bowl(x) for x in points])
+
+
+def test_a_reading_of_enormous_error_is_as_good_as_none():
+    points, times, values = some_readings()
     values[7] += 50.0
 
     def expected(rows, variances):
-        window = Window(
-            rows=np.arange(len(rows)),
-            U=points[rows],
-            times=times[rows],
-            values=values[rows],
-            variances=variances,
-            centre=0,
-            noise=0.1,
-            spacing=1.0,
-        )
+        window = window_of(points[rows], times[rows], values[rows], variances)
         fitted = posterior(window, Components(2.0, 1.5, -3.0), spread=1e-6)
         value, variance = fitted.predicted(np.array([0.5, 0.5]), 20.0)
-        return 0.1 * value + window.level, variance
+        return 0.1 * value + window.frame.level, variance
 
     everyone, others = np.arange(20), np.delete(np.arange(20), 7)
     doubted = expected(everyone, np.where(everyone == 7, 1e10, 1.0))
     np.testing.assert_allclose(doubted, expected(others, np.ones(19)), rtol=1e-5)
+
+
+def test_extending_a_fit_equals_fitting_anew():
+    points, times, values = some_readings()
+    components, rows = Components(2.0, 1.5, -1.0), slice(0, 19)
+    part = window_of(points[rows], times[rows], values[rows], np.ones(19))
+    window = part.plus(19, points[19], times[19], values[19], 4.0)
+    extended = posterior(part, components, spread=1.0).extended(window, spread=1.0)
+    anew = posterior(window, components, spread=1.0)
+    for name in ("beta", "lam", "nu", "criterion", "hessian", "steady", "smooth"):
+        np.testing.assert_allclose(
+            getattr(extended, name), getattr(anew, name), rtol=1e-7, atol=1e-7
+        )
 
 
 def test_the_drift_curve_follows_the_drift_within_its_band():

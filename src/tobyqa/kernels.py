@@ -30,15 +30,14 @@ def powell(U: Array) -> Array:
     return A
 
 
-def damped_powell(U: Array, length: float) -> Array:
-    """Powell's kernel near the centre, bounded far from it.
+def damped_powell(gram: Array, length: float) -> Array:
+    """Powell's kernel near the centre, bounded far from it; `gram` holds u_i.u_j.
 
     l^4 e_i e_j phi(u_i.u_j / l^2) with phi(z) = exp(z) - 1 - z and
     e_i = exp(-|u_i|^2 / 2l^2): the Gaussian kernel without its constant and linear
     features, which the model fits unpenalised. For l -> infinity it is `powell`.
     """
-    scaled = U * (1.0 / length)
-    Z = scaled @ scaled.T
+    Z = gram * length**-2
     e = np.exp(-0.5 * Z.diagonal())
     K = np.expm1(Z)
     K -= Z

@@ -39,7 +39,7 @@ from ...state import (
 )
 from ...step import ball_step
 from .likelihood import improve, start_components
-from .posterior import Components, Posterior, Window, posterior
+from .posterior import Components, Frame, Posterior, Window, posterior
 from .region import rescaled, reshaped, rounded, size_factor
 
 Array = NDArray[np.float64]
@@ -54,7 +54,6 @@ class Plan:
     """The next point and what is expected of it."""
 
     x: Array
-    u: Array
     predicted: float
     unresolved: bool  # the gradient is not larger than its uncertainty
     explores: bool
@@ -136,14 +135,13 @@ class Adaptive:
     ) -> State[Search]:
         """One iteration: judge, choose components, centre and region, plan."""
         k = state.iterations + 1
-        state, search = _learned(state, search)
-        assert state.centre is not None
-        fitted = self._fit(state, state.centre, search, search.fitted.components)
+        fitted = self._extended(state, search)
         factor = 1.0
         if asked and not search.plan.verifies:
             factor = _judged(search, state.samples)
         if search.plan.visible < max(5.0, state.task.x0.size):
             factor = max(factor, 1.2)  # differences must stand out of the noise
+        state, search = _learned(state, search)
 
         model_is_off = fitted.misfit > 3.0
         refit_is_due = k % self.refit_every == 1 or k < 3 or model_is_off
@@ -155,10 +153,8 @@ class Adaptive:
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and not centre_is_fresh:
             return self._verify(replace(state, iterations=k), search, fitted)
-        if factor != 1.0 or centre != state.centre:
-            search = replace(search, B=factor * search.B)
-            components = rescaled(fitted.components, factor)
-            fitted = self._fit(state, centre, search, components)
+        search = replace(search, B=factor * search.B)
+        fitted = self._fit(state, centre, search, rescaled(fitted.components, factor))
         achieved = float(fitted.steady[fitted.window.centre] - fitted.steady[-1])
         judged = replace(
             state,
@@ -189,7 +185,6 @@ class Adaptive:
             u = u / math.sqrt(u @ u)
         plan = Plan(
             x=state.centre_point + search.B @ u,
-            u=u,
             predicted=-float(g @ s + 0.5 * s @ H @ s),
             unresolved=unresolved,
             explores=explores,
@@ -237,14 +232,40 @@ class Adaptive:
             spacing=spacing,
             evidence=_witness(samples, state.centre, len(samples) - 1, noise, spacing),
             fitted=None,  # type: ignore[arg-type]
-            plan=Plan(task.x0, np.zeros_like(task.x0), 0.0, True, True, math.inf),
+            plan=Plan(task.x0, 0.0, True, True, math.inf),
         )
-        window = self._window(state, state.centre, search)
-        fitted = posterior(window, start_components(window), spread)
-        assert fitted is not None
         # The last point of the probe was x0 again: the freshest reading there.
         state = replace(state, centre=len(samples) - 1)
+        window = self._window(state, len(samples) - 1, search)
+        fitted = posterior(window, start_components(window), spread)
+        assert fitted is not None
         return self._iterate(state, replace(search, fitted=fitted), asked=False)
+
+    def _extended(self, state: State[Search], search: Search) -> Posterior:
+        """The last fit with the newest reading, which is the centre if it repeats it.
+
+        From the start where the reading is too far out, or alone decides too much.
+        """
+        samples, fitted = state.samples, search.fitted
+        assert state.centre is not None
+        row, x = len(samples) - 1, samples.points[-1]
+        if fitted.window.rows[-1] == row:
+            return fitted
+        window = fitted.window.plus(
+            row,
+            x,
+            float(samples.times[-1]),
+            float(samples.values[-1]),
+            float(_relative_variances(samples.sigmas[-1:], search.noise)[0]),
+        )
+        u = window.U[-1]
+        if u @ u < _FARTHEST**2:
+            if np.array_equal(x, samples.points[state.centre]):
+                window = replace(window, centre=window.y.size - 1)
+            extended = fitted.extended(window, search.spread)
+            if extended is not None:
+                return extended
+        return self._fit(state, state.centre, search, fitted.components)
 
     def _fit(
         self,
@@ -266,7 +287,8 @@ class Adaptive:
     ) -> Window:
         """The newest readings near the centre, with some others if they are few."""
         samples, n = state.samples, state.task.x0.size
-        U = np.linalg.solve(search.B, (samples.points - samples.points[centre]).T).T
+        x = samples.points[centre]
+        U = np.linalg.solve(search.B, (samples.points - x).T).T
         far = np.sqrt(np.einsum("ij,ij->i", U, U))
         entries = (n + 1) * (n + 2) // 2
         wanted = min(max(2 * entries + 2 * n, _SMALLEST_WINDOW), self.window)
@@ -278,15 +300,25 @@ class Adaptive:
         newest = len(samples) - 1
         also = [centre, newest] if far[newest] < _FARTHEST else [centre]
         rows = np.union1d(rows, also)
-        return Window(
-            rows=rows,
-            U=U[rows],
-            times=samples.times[rows],
-            values=samples.values[rows],
-            variances=_relative_variances(samples.sigmas[rows], search.noise),
-            centre=int(np.searchsorted(rows, centre)),
-            noise=search.noise,
+        times = samples.times[rows]
+        frame = Frame(
+            x=x,
+            B=search.B,
+            now=float(times[-1]),
+            first=float(times.min()),
             spacing=search.spacing,
+            level=float(samples.values[centre]),
+            noise=search.noise,
+        )
+        return Window(
+            frame=frame,
+            rows=rows,
+            centre=int(np.searchsorted(rows, centre)),
+            U=U[rows],
+            times=times,
+            t=frame.t(times),
+            y=frame.y(samples.values[rows]),
+            variances=_relative_variances(samples.sigmas[rows], search.noise),
         )
 
     def _after_failure(self, state: State[Search]) -> State[Search]:
@@ -340,16 +372,16 @@ def _in_user_units(state: State[Search], search: Search, fitted: Posterior) -> E
         spread = search.B @ ((Q / e) @ Q.T)
         variance = (spread @ covariance[1:-1, 1:-1] @ spread.T).diagonal()
         x_std = np.sqrt(np.maximum(variance, 0.0))
-    span = float(np.ptp(window.times)) or 1.0
-    now = float(window.times[-1])
-    times = np.linspace(window.times.min(), now, CURVE_POINTS)
+    frame = window.frame
+    span, now = (frame.now - frame.first) or 1.0, frame.now
+    times = np.linspace(frame.first, now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
     value, value_variance = fitted.predicted(np.zeros(e.size), now)
     return Estimate(
         x=state.samples.points[window.rows[window.centre]],
         x_std=x_std,
         t=now,
-        fun=window.level + scale * value,
+        fun=frame.level + scale * value,
         fun_std=scale * math.sqrt(value_variance),
         jac=scale * (back.T @ fitted.g),
         hess=scale * (back.T @ fitted.hessian @ back),
@@ -368,14 +400,15 @@ def _relative_variances(sigmas: Array, noise: float) -> Array:
 
 def _judged(search: Search, samples: SampleSet) -> float:
     """The change of the region after the newest reading, which was planned."""
-    plan = search.plan
+    plan, x = search.plan, samples.points[-1]
+    u = search.fitted.window.frame.u(x[None])[0]
     innovation, std = search.fitted.innovation(
-        plan.u, float(samples.times[-1]), float(samples.values[-1])
+        u, float(samples.times[-1]), float(samples.values[-1])
     )
     ratio = (plan.predicted - innovation + 4.0) / (plan.predicted + 4.0)
     return size_factor(
         ratio=None if plan.explores else ratio,
-        length=math.sqrt(plan.u @ plan.u),
+        length=math.sqrt(u @ u),
         unresolved=plan.unresolved,
         surprise=abs(innovation) / std,
     )

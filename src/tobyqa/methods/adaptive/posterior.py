@@ -39,50 +39,80 @@ _RANK_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
+class Frame:
+    """The units of a fit: where its region lies, what it counts time and value from."""
+
+    x: Array  # centre of the region
+    B: Array
+    now: float  # time of the newest reading
+    first: float  # time of the earliest one
+    spacing: float  # unit of time
+    level: float  # the centre's value: where it counts, nothing must be clipped
+    noise: float  # assumed standard deviation of a reading
+
+    def u(self, points: Array) -> Array:
+        """Positions in the region, one per row."""
+        return np.asarray(np.linalg.solve(self.B, (points - self.x).T).T)
+
+    def theta(self, times: Array) -> Array:
+        span = self.now - self.first
+        return np.asarray((times - self.now) / (span if span > 0.0 else 1.0))
+
+    def t(self, times: Array) -> Array:
+        """Before the window began the drift is taken to be straight."""
+        return np.maximum((times - self.first) / self.spacing, 0.0)
+
+    def y(self, values: Array) -> Array:
+        return np.clip((values - self.level) / self.noise, -1e9, 1e9)
+
+
+@dataclass(frozen=True)
 class Window:
     """The readings under consideration, the newest one last."""
 
+    frame: Frame
     rows: NDArray[np.int64]  # in the search's history
+    centre: int  # row of the centre within the window
     U: Array  # (m, n)
     times: Array
-    values: Array
+    t: Array
+    y: Array
     variances: Array  # of the readings, relative to the assumed noise
-    centre: int  # row of the centre within the window
-    noise: float  # assumed standard deviation of a reading
-    spacing: float  # unit of time
 
     @cached_property
     def theta(self) -> Array:
-        return self.theta_at(self.times)
+        return self.frame.theta(self.times)
 
     @cached_property
-    def t(self) -> Array:
-        return self.t_at(self.times)
+    def gram(self) -> Array:
+        """u_i.u_j."""
+        return np.asarray(self.U @ self.U.T)
 
     @cached_property
-    def y(self) -> Array:
-        return self.y_of(self.values)
-
-    @property
-    def level(self) -> float:
-        """The centre's value: where it counts, nothing must be clipped."""
-        return float(self.values[self.centre])
-
-    def theta_at(self, time: Array) -> Array:
-        span = float(np.ptp(self.times))
-        return np.asarray((time - self.times[-1]) / (span if span > 0.0 else 1.0))
-
-    def t_at(self, time: Array) -> Array:
-        return np.asarray((time - self.times.min()) / self.spacing)
-
-    def y_of(self, value: Array) -> Array:
-        return np.clip((value - self.level) / self.noise, -1e9, 1e9)
+    def wiener(self) -> Array:
+        return integrated_wiener(self.t)
 
     @property
     def spare(self) -> int:
         """Readings beyond the number of unpenalised coefficients, at least one."""
         m, n = self.U.shape
         return max(1, int(m - n - 2))
+
+    def plus(
+        self, row: int, x: Array, time: float, value: float, variance: float
+    ) -> Window:
+        """The window with one more reading, in the same frame."""
+        frame = self.frame
+        return Window(
+            frame=frame,
+            rows=np.append(self.rows, row),
+            centre=self.centre,
+            U=np.vstack([self.U, frame.u(x[None])]),
+            times=np.append(self.times, time),
+            t=np.append(self.t, frame.t(np.array(time))),
+            y=np.append(self.y, frame.y(np.array(value))),
+            variances=np.append(self.variances, variance),
+        )
 
 
 @dataclass(frozen=True)
@@ -107,8 +137,8 @@ class Posterior:
     lam: Array
     _L: Array
     _X_w: Array
+    _y_w: Array
     _V: Array
-    _wiener: Array
 
     @property
     def g(self) -> Array:
@@ -118,6 +148,10 @@ class Posterior:
     @property
     def _a2(self) -> float:
         return math.exp(2.0 * self.components.log_a)
+
+    @property
+    def _q2(self) -> float:
+        return math.exp(2.0 * self.components.log_q)
 
     @cached_property
     def _damping(self) -> Array:
@@ -134,8 +168,7 @@ class Posterior:
     @cached_property
     def drift(self) -> Array:
         """Estimated drift at each reading, zero now."""
-        q2 = math.exp(2.0 * self.components.log_q)
-        wander = q2 * (self._wiener @ self.lam)
+        wander = self._q2 * (self.window.wiener @ self.lam)
         return np.asarray(self.beta[-1] * self.window.theta + wander - wander[-1])
 
     @cached_property
@@ -160,11 +193,10 @@ class Posterior:
     @property
     def wander_rate(self) -> float:
         """Slope of the drift's wandering part now, per unit of the user's time."""
-        q2 = math.exp(2.0 * self.components.log_q)
         t, now = self.window.t, self.window.t[-1]
         # d/dt m^2 (3M - m) / 6 at t = now, for readings before and after it.
         slope = np.where(t <= now, 0.5 * t * t, now * t - 0.5 * now * now)
-        return q2 * float(slope @ self.lam) / self.window.spacing
+        return self._q2 * float(slope @ self.lam) / self.window.frame.spacing
 
     def drift_curve(self, time: Array) -> tuple[Array, Array]:
         """Drift between `time` and now, and its standard error.
@@ -172,9 +204,9 @@ class Posterior:
         The posterior of a linear functional of slope and wandering: prior variance,
         less what the readings explain, plus what the unpenalised columns leave open.
         """
-        window, q2 = self.window, math.exp(2.0 * self.components.log_q)
-        t, now = np.maximum(window.t_at(time), 0.0), float(window.t[-1])
-        theta = window.theta_at(time)
+        window, q2 = self.window, self._q2
+        t, now = window.frame.t(time), float(window.t[-1])
+        theta = window.frame.theta(time)
         k = q2 * (wiener_between(t, window.t) - wiener_between(now, window.t))
         own = q2 * (t**3 / 3.0 + now**3 / 3.0 - 2.0 * wiener_between(t, now)[:, 0])
         W, _ = lapack.dtrtrs(self._L, k.T, lower=1)
@@ -183,22 +215,24 @@ class Posterior:
         variance += np.einsum("ij,ij->j", unsure, unsure)
         return self.beta[-1] * theta + k @ self.lam, np.sqrt(np.maximum(variance, 0.0))
 
-    def predicted(self, u: Array, time: float) -> tuple[float, float]:
-        """Expected reading at `u` and `time`, and its variance without noise."""
-        window, t = self.window, float(self.window.t_at(np.array(time)))
-        length = math.exp(self.components.log_l)
+    def _covariances(self, u: Array, t: float) -> tuple[Array, float]:
+        """Of the signal at `u` and `t` with that at the readings, and its variance."""
+        window, length = self.window, math.exp(self.components.log_l)
         near = math.exp(-(u @ u) / (2.0 * length**2))
         z = (window.U @ u) / length**2
         curved = self._a2 * length**4 * near * self._damping * (np.expm1(z) - z)
-        q2 = math.exp(2.0 * self.components.log_q)
-        # Before the window began the drift is taken to be straight.
-        t = max(t, 0.0)
-        k = curved + q2 * wiener_between(t, window.t)[0]
-        x = np.concatenate([[1.0], u, [float(window.theta_at(np.array(time)))]])
         own = self._a2 * length**4 * (1.0 - (1.0 + u @ u / length**2) * near**2)
+        k = curved + self._q2 * wiener_between(t, window.t)[0]
+        return k, float(own) + self._q2 * t**3 / 3.0
+
+    def predicted(self, u: Array, time: float) -> tuple[float, float]:
+        """Expected reading at `u` and `time`, and its variance without noise."""
+        frame = self.window.frame
+        k, own = self._covariances(u, float(frame.t(np.array(time))))
+        x = np.concatenate([[1.0], u, [float(frame.theta(np.array(time)))]])
         w, _ = lapack.dtrtrs(self._L, k, lower=1)
         unsure = self._V.T @ (x - self._X_w.T @ w)
-        variance = own + q2 * t**3 / 3.0 - float(w @ w) + float(unsure @ unsure)
+        variance = own - float(w @ w) + float(unsure @ unsure)
         return float(x @ self.beta + k @ self.lam), max(float(variance), 0.0)
 
     def innovation(self, u: Array, time: float, value: float) -> tuple[float, float]:
@@ -208,8 +242,29 @@ class Posterior:
         is the same in theory, but loses all digits where it alone decides.
         """
         expected, variance = self.predicted(u, time)
-        seen = float(self.window.y_of(np.array(value))) / math.sqrt(self.nu)
+        seen = float(self.window.frame.y(np.array(value))) / math.sqrt(self.nu)
         return seen - expected, math.sqrt(variance + 1.0)
+
+    def extended(self, window: Window, spread: float) -> Posterior | None:
+        """The fit of this window plus one reading, by one more row of each factor.
+
+        None where rounding leaves the new pivot without a digit.
+        """
+        m = self.window.y.size
+        u, t = window.U[-1], float(window.t[-1])
+        k, own = self._covariances(u, t)
+        w, _ = lapack.dtrtrs(self._L, k, lower=1)
+        pivot = own * (1.0 + _JITTER) + float(window.variances[-1]) - float(w @ w)
+        if not pivot > 1e-3 * float(window.variances[-1]):
+            return None
+        root = math.sqrt(pivot)
+        L = np.zeros((m + 1, m + 1), order="F")
+        L[:m, :m], L[m, :m], L[m, m] = self._L, w, root
+        x = np.concatenate([[1.0], u, window.theta[-1:]])
+        X_w = np.empty((m + 1, x.size), order="F")
+        X_w[:m], X_w[m] = self._X_w, (x - self._X_w.T @ w) / root
+        y_w = np.append(self._y_w, (window.y[-1] - w @ self._y_w) / root)
+        return _solved(window, self.components, spread, L, X_w, y_w)
 
     def curvature_variances(self, Q: Array) -> Array:
         """Posterior variance of q'Hq for each column q of Q."""
@@ -228,19 +283,29 @@ def posterior(
     `spread` is the prior standard deviation of log nu: how much the assumed noise
     level is trusted.
     """
-    U, m = window.U, window.y.size
-    wiener = integrated_wiener(window.t)
-    a2, q2 = math.exp(2.0 * components.log_a), math.exp(2.0 * components.log_q)
-    K = damped_powell(U, math.exp(components.log_l))
-    K *= a2
-    K += q2 * wiener
+    K = damped_powell(window.gram, math.exp(components.log_l))
+    K *= math.exp(2.0 * components.log_a)
+    K += math.exp(2.0 * components.log_q) * window.wiener
     L = _cholesky(K, window.variances)
     if L is None:
         return None
-    X = np.empty((m, U.shape[1] + 2), order="F")
-    X[:, 0], X[:, 1:-1], X[:, -1] = 1.0, U, window.theta
-    X_w, _ = lapack.dtrtrs(L, X, lower=1)
+    m, n = window.U.shape
+    X = np.empty((m, n + 2), order="F")
+    X[:, 0], X[:, 1:-1], X[:, -1] = 1.0, window.U, window.theta
+    X_w, _ = lapack.dtrtrs(L, X, lower=1, overwrite_b=1)
     y_w, _ = lapack.dtrtrs(L, window.y, lower=1)
+    return _solved(window, components, spread, L, X_w, y_w)
+
+
+def _solved(
+    window: Window,
+    components: Components,
+    spread: float,
+    L: Array,
+    X_w: Array,
+    y_w: Array,
+) -> Posterior:
+    """The fit, once its columns and readings are white."""
     V, log_det = _pseudo_inverse(X_w.T @ X_w)
     beta = V @ (V.T @ (X_w.T @ y_w))
     residual = y_w - X_w @ beta
@@ -258,8 +323,8 @@ def posterior(
         lam=lam * scale,
         _L=L,
         _X_w=X_w,
+        _y_w=y_w,
         _V=V,
-        _wiener=wiener,
     )
 
 
