@@ -47,6 +47,30 @@ def point(name: str, x: Any, n: int | None = None) -> Array:
     return clean
 
 
+def points(name: str, x: Any) -> Array:
+    """Points as rows of a read-only table of finite numbers, at least one wide."""
+    raw = np.asarray(x)
+    if raw.ndim != 2 or raw.shape[1] == 0:
+        raise ValueError(f"{name} must be of shape (N, n), but has shape {raw.shape}")
+    return point(name, raw.reshape(-1)).reshape(raw.shape)
+
+
+def column(name: str, value: Any, length: int, *, nan_allowed: bool = False) -> Array:
+    """`length` real numbers, finite unless NaN stands for those that are not known."""
+    raw = np.asarray(value)
+    if raw.dtype.kind not in "biuf" or raw.shape != (length,):
+        raise ValueError(
+            f"{name} must hold {length} real numbers, but is of type {raw.dtype} and "
+            f"shape {raw.shape}"
+        )
+    clean = raw.astype(np.float64)
+    sound = np.isfinite(clean) | (np.isnan(clean) & nan_allowed)
+    if not sound.all():
+        row = int(np.flatnonzero(~sound)[0])
+        raise ValueError(f"{name}[{row}] must be finite, but is {clean[row]}")
+    return clean
+
+
 def number(name: str, value: Any) -> float:
     """A real scalar: Python or numpy number, or an array holding exactly one."""
     if type(value) is float:  # the common case, at a tenth of the price
