@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 
-from . import demo, theory
-from ._version import __version__
-from .bench import cli as bench_cli
-
-_EXAMPLES = """\
-examples:
-  tobyqa demo                                 a drifting problem, SciPy against tobyqa
-  tobyqa theory                               the paper's two numerical checks
-  tobyqa bench run smoke --out runs/smoke     a small benchmark study
-  tobyqa bench report runs/smoke --out report its tables and figures
-"""
+from ..journal import JournalError
+from .arguments import parser
+from .run import INTERRUPTED
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the arguments, run the command and return its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="tobyqa",
-        description="Optimize noisy measurements whose instrument drifts.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(metavar="command", required=True)
-    for module, name in ((demo, "demo"), (theory, "theory")):
-        summary = (module.__doc__ or "").splitlines()[0]
-        command = commands.add_parser(name, help=summary, description=summary)
-        command.set_defaults(func=lambda _, module=module: module.main() or 0)
-    bench_cli.add_parser(commands)
-    args = parser.parse_args(argv)
-    return int(args.func(args))
+    argv = list(sys.argv[1:] if argv is None else argv)
+    # What follows -- belongs to the program, whatever it looks like.
+    end = argv.index("--") if "--" in argv else len(argv)
+    takes = parser()
+    args = takes.parse_args([_shielded(argument) for argument in argv[:end]])
+    args.argv, args.program = argv, argv[end + 1 :] or None
+    if args.program and not getattr(args, "takes_program", False):
+        takes.error("only run takes a program after --")
+    return _guarded(args)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _shielded(argument: str) -> str:
+    """Keep argparse from taking a negative number, or a list of them, for an option."""
+    is_number = re.match(r"-(\d|\.\d|inf|nan)", argument)
+    return f" {argument}" if is_number else argument
+
+
+def _guarded(args: argparse.Namespace) -> int:
+    """Errors of the user's as one line; a traceback would only hide it."""
+    try:
+        return int(args.func(args))
+    except JournalError as error:
+        return _complain(f"{error.filename}: {error.strerror}", 3)
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return _complain(f"{where}{error.strerror or error}", 2)
+    except (ValueError, TypeError, ImportError) as error:
+        return _complain(error, 2)
+    except RuntimeError as error:
+        return _complain(error, 1)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _complain(error: object, code: int) -> int:
+    print(f"tobyqa: {' '.join(str(error).split())}", file=sys.stderr)
+    return code
