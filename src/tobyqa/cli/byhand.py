@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-import time
 import webbrowser
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from .. import journal
 from ..datafile import write_readings
 from ..optimizer import Optimizer, Trial
 from ..runfile import RunSettings
-from .run import opened
+from .run import failure_time, opened
 from .show import as_json, facts, point_text, summary, trial_facts
 
 
@@ -49,8 +48,7 @@ def tell(args: argparse.Namespace) -> int:
 def fail(args: argparse.Namespace) -> int:
     """Take note of a failed measurement."""
     with Optimizer.resume(args.file) as opt:
-        t = None if opt.clock is None else time.time()
-        opt.tell_failed(_waiting(opt), args.reason.strip(), t=t)
+        opt.tell_failed(_waiting(opt), args.reason.strip(), t=failure_time(opt))
         _print_count(opt, args, "noted")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 import shutil
 import signal
@@ -18,7 +19,7 @@ from ..optimizer import Optimizer, Trial
 from ..program import Program, ProgramError
 from ..result import Status
 from ..runfile import RunSettings
-from .show import as_json, facts, progress_line, summary
+from .show import as_json, facts, is_date, progress_line, summary
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 _PLAIN_PAUSE = 10.0  # seconds between progress lines where they cannot be rewritten
@@ -83,7 +84,14 @@ def _measure(
             reason = str(error)
             count = f", attempt {attempt + 1} of {retries + 1}" if retries else ""
             progress.say(f"trial {trial.id} failed{count}: {reason}")
-    opt.tell_failed(trial, reason, t=None if opt.clock is None else time.time())
+    opt.tell_failed(trial, reason, t=failure_time(opt))
+
+
+def failure_time(opt: Optimizer) -> float | None:
+    """Now, if the readings have such times; None: that of the latest reading."""
+    latest = opt.progress().t
+    clock_rules = math.isnan(latest) or is_date(opt, latest)
+    return time.time() if opt.clock is time.time and clock_rules else None
 
 
 def _tell_reading(opt: Optimizer, program: Program, trial: Trial) -> None:

@@ -78,6 +78,7 @@ def with_error(value: float, error: float) -> str:
         return f"{value:.6g} ± {error:.2g}"
     digits = 1 - math.floor(math.log10(error))
     if 0 <= digits <= 6:
+        value = round(value, digits) + 0.0  # no negative zero
         return f"{value:.{digits}f} ± {error:.{digits}f}"
     largest = max(abs(value), error)
     spared = max(2, math.floor(math.log10(largest)) + digits + 1)
@@ -95,13 +96,13 @@ def progress_line(opt: Optimizer) -> str:
     return "  ".join([*parts, f"at {at}"])
 
 
-def _is_date(opt: Optimizer, t: float) -> bool:
+def is_date(opt: Optimizer, t: float) -> bool:
     """Whether a time is the wall clock's; a program may state others."""
     return opt.clock is time.time and _FIRST_DATE < t < _LAST_DATE
 
 
 def _per_time(opt: Optimizer, t: float) -> str:
-    return "per second" if _is_date(opt, t) else "per unit of t"
+    return "per second" if is_date(opt, t) else "per unit of t"
 
 
 def summary(opt: Optimizer) -> str:
@@ -149,6 +150,6 @@ def _answer_rows(opt: Optimizer, res: Result) -> list[tuple[str, str]]:
 
 
 def _moment(opt: Optimizer, t: float) -> str:
-    if not _is_date(opt, t):
+    if not is_date(opt, t):
         return f"at t = {t:g}"
     return time.strftime("on %Y-%m-%d at %H:%M:%S", time.localtime(t))
