@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
 from .optimizer import Optimizer
 from .program import parse_number
 
@@ -147,7 +148,8 @@ def _number(
     if not text and empty_allowed:
         return math.nan
     try:
-        return parse_number(text)
+        number = parse_number(text)
+        return _check.non_negative("it", number) if head[place] == "sigma" else number
     except ValueError as error:
         where = f"{path}, line {row[0]}, column {head[place]!r}"
         raise ValueError(f"{where}: {error}") from None
