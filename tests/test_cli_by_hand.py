@@ -171,6 +171,7 @@ def test_export_and_back(tmp_path, tobyqa):
     [
         (["tell", "run.jsonl", "nan"], "'nan' is not a number"),
         (["tell", "run.jsonl", "-inf"], "'-inf' is not a number"),
+        (["tell", "run.jsonl", "-1e200"], "value must be at most 1e+100 in size"),
         (["tell", "run.jsonl", "1_0"], "'1_0' is not a number"),
         (["tell", "run.jsonl", "1", "--sigma", "-1"], "sigma must be >= 0"),
         (["tell", "run.jsonl", "1", "--x", "1,2"], "x must be of shape (1,)"),

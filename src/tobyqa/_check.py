@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LARGEST_READING = 1e100  # squares of larger ones leave the floating-point range
 LARGEST_COORDINATE = 1e50  # fourth powers of larger ones leave the range
 
 

@@ -30,7 +30,6 @@ Event = dict[str, Any]
 _log = logging.getLogger(__name__)
 
 _READINGS = ("tell", "fail")  # events that make a row of the history
-_LARGEST_READING = 1e100  # squares of larger ones leave the floating-point range
 
 
 @dataclass(frozen=True)
@@ -235,12 +234,12 @@ class Optimizer:
             answers_pending = pending is not None and np.array_equal(x, pending.x)
             trial = pending if answers_pending and pending else Trial(None, x)
         self._check_pending(trial)
-        reading_is_usable = abs(reading) <= _LARGEST_READING
+        reading_is_usable = abs(reading) <= _check.LARGEST_READING
         if not reading_is_usable:
             if trial.id is None:
                 raise ValueError(
-                    f"value must be finite and at most {_LARGEST_READING:g} in size, "
-                    f"but is {reading}"
+                    "value must be finite and at most "
+                    f"{_check.LARGEST_READING:g} in size, but is {reading}"
                 )
             self.tell_failed(trial, f"the reading is {reading}", t=t)
             return

@@ -9,6 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from .. import journal
+from .._check import LARGEST_READING
 from ..datafile import write_readings
 from ..optimizer import Optimizer, Trial
 from ..runfile import RunSettings
@@ -37,7 +38,11 @@ def ask(args: argparse.Namespace) -> int:
 
 
 def tell(args: argparse.Namespace) -> int:
-    """Take in a reading."""
+    """Take in a reading; one that is out of range is a slip, not a failure."""
+    if abs(args.value) > LARGEST_READING:
+        raise ValueError(
+            f"value must be at most {LARGEST_READING:g} in size, but is {args.value}"
+        )
     with Optimizer.resume(args.file) as opt:
         trial = _waiting(opt) if args.x is None else args.x
         opt.tell(trial, args.value, args.t, args.sigma)

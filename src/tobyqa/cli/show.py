@@ -122,7 +122,8 @@ def summary(opt: Optimizer) -> str:
     if failures := [reason for reason in opt.reasons if reason]:
         rows.append(("failure", f"the last one: {failures[-1]}"))
     width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name.ljust(width)}  {text}" for name, text in rows)
+    # Reasons of failures may have several lines.
+    return "\n".join(f"{name.ljust(width)}  {' '.join(t.split())}" for name, t in rows)
 
 
 def _pending_rows(opt: Optimizer) -> list[tuple[str, str]]:
