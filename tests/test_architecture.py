@@ -12,7 +12,10 @@ import pytest
 import tobyqa
 
 PACKAGE = Path(tobyqa.__file__).parent
-EDGES = ("bench", "cli", "demo", "theory", "integrations", "plots", "report")
+EDGES = (
+    *("bench", "cli", "demo", "theory", "integrations", "plots", "report"),
+    *("datafile", "program", "runfile"),
+)
 CORE = [
     path
     for path in PACKAGE.rglob("*.py")

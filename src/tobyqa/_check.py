@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LARGEST_READING = 1e100  # squares of larger ones leave the floating-point range
 LARGEST_COORDINATE = 1e50  # fourth powers of larger ones leave the range
 LARGEST_NOISE = 1e100  # squares of larger ones overflow
 
@@ -45,6 +46,30 @@ def point(name: str, x: Any, n: int | None = None) -> Array:
             f"{name} must be at most {LARGEST_COORDINATE:g} in size, but is {clean}"
         )
     clean.flags.writeable = False
+    return clean
+
+
+def points(name: str, x: Any) -> Array:
+    """Points as rows of a read-only table of finite numbers, at least one wide."""
+    raw = np.asarray(x)
+    if raw.ndim != 2 or raw.shape[1] == 0:
+        raise ValueError(f"{name} must be of shape (N, n), but has shape {raw.shape}")
+    return point(name, raw.reshape(-1)).reshape(raw.shape)
+
+
+def column(name: str, value: Any, length: int, *, nan_allowed: bool = False) -> Array:
+    """`length` real numbers, finite unless NaN stands for those that are not known."""
+    raw = np.asarray(value)
+    if raw.dtype.kind not in "biuf" or raw.shape != (length,):
+        raise ValueError(
+            f"{name} must hold {length} real numbers, but is of type {raw.dtype} and "
+            f"shape {raw.shape}"
+        )
+    clean = raw.astype(np.float64)
+    sound = np.isfinite(clean) | (np.isnan(clean) & nan_allowed)
+    if not sound.all():
+        row = int(np.flatnonzero(~sound)[0])
+        raise ValueError(f"{name}[{row}] must be finite, but is {clean[row]}")
     return clean
 
 

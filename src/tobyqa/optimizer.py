@@ -11,6 +11,7 @@ import dataclasses
 import logging
 import math
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -29,7 +30,6 @@ Event = dict[str, Any]
 _log = logging.getLogger(__name__)
 
 _READINGS = ("tell", "fail")  # events that make a row of the history
-_LARGEST_READING = 1e100  # squares of larger ones leave the floating-point range
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,64 @@ class Optimizer:
         self._reset()
         self._journal = None if journal is None else _begin(journal, self._header())
 
+    @classmethod
+    def from_data(
+        cls,
+        x: Any,
+        t: Any,
+        value: Any,
+        *,
+        sigma: Any = None,
+        x0: Any = None,
+        **arguments: Any,
+    ) -> Optimizer:
+        """A search that begins with readings one already has.
+
+        Each becomes a reading that was not asked for. ``adaptive`` fits all that lie
+        near by together with its own; ``paper``, which keeps the latest 2n + 1 readings
+        and begins with a probe of that size, has only the starting point from them.
+
+        Parameters
+        ----------
+        x, value : array_like
+            The points, shape (N, n), and the readings there, shape (N,).
+        t : array_like or None
+            When they were taken, shape (N,), on the clock of the readings to come;
+            None: they are numbered 0, 1, 2, ...
+        sigma : array_like, optional
+            Their standard errors, shape (N,); NaN where there is none.
+        x0 : array_like, optional
+            Where to start; the point of the lowest reading by default.
+        **arguments
+            Those of the constructor, `journal` included.
+
+        Examples
+        --------
+        >>> opt = Optimizer.from_data([[0, 0], [1, 2]], [10, 20], [3.5, 1.5], maxfev=9)
+        >>> opt.ask().x, opt.nfev, len(opt.result().history)
+        (array([1., 2.]), 0, 2)
+        """
+        points = _check.points("x", x)
+        values = _check.column("value", value, len(points))
+        sigmas = np.full(len(points), math.nan)
+        if sigma is not None:
+            sigmas = _check.column("sigma", sigma, len(points), nan_allowed=True)
+        if t is None and arguments.get("clock") is not None:
+            raise ValueError("t is needed: there is a clock for the readings to come")
+        times = np.arange(len(points)) if t is None else t
+        times = _check.column("t", times, len(points))
+        if x0 is None and not len(points):
+            raise ValueError("x0 is needed: there is no reading to start from")
+        path = arguments.pop("journal", None)
+        opt = cls(points[values.argmin()] if x0 is None else x0, **arguments)
+        for row in zip(points, values, times, sigmas, strict=True):
+            opt.tell(*row[:3], sigma=None if math.isnan(row[3]) else row[3])
+        if path is not None:  # begun only now that all readings proved sound
+            opt._journal = _begin(path, opt._header())
+            for event in opt._events:
+                opt._journal.append(event)
+        return opt
+
     def _reset(self) -> None:
         """The state before the first event."""
         self._live: list[Event] = []  # what happened and has not been withdrawn
@@ -176,12 +234,12 @@ class Optimizer:
             answers_pending = pending is not None and np.array_equal(x, pending.x)
             trial = pending if answers_pending and pending else Trial(None, x)
         self._check_pending(trial)
-        reading_is_usable = abs(reading) <= _LARGEST_READING
+        reading_is_usable = abs(reading) <= _check.LARGEST_READING
         if not reading_is_usable:
             if trial.id is None:
                 raise ValueError(
-                    f"value must be finite and at most {_LARGEST_READING:g} in size, "
-                    f"but is {reading}"
+                    "value must be finite and at most "
+                    f"{_check.LARGEST_READING:g} in size, but is {reading}"
                 )
             self.tell_failed(trial, f"the reading is {reading}", t=t)
             return
@@ -260,6 +318,26 @@ class Optimizer:
         return self.status.message
 
     @property
+    def pending(self) -> Trial | None:
+        """The trial that waits for its reading; looking at it asks for nothing."""
+        return self._pending
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why measurements failed, one text per row of the history, mostly empty."""
+        return [e.get("reason", "") for e in self._live if e["event"] in _READINGS]
+
+    @property
+    def maxfev(self) -> int | None:
+        """How many trials may be asked for."""
+        return self._maxfev
+
+    @property
+    def clock(self) -> Callable[[], float] | None:
+        """What times a reading told without a time; None: its number."""
+        return self._clock
+
+    @property
     def nfev(self) -> int:
         """Trials answered, failed ones included."""
         return self._asked - (self._pending is not None)
@@ -317,8 +395,8 @@ class Optimizer:
     def save(self, path: journal.StrPath) -> None:
         """Write the whole run to a file; the old file stays until it is replaced.
 
-        The clock is not saved: hand it to `load` again. A run's own journal has
-        everything already and is left alone.
+        Of clocks only `time.time` is saved: hand another to `load` again. A run's own
+        journal has everything already and is left alone.
         """
         own = self._journal
         if own is None or not own.is_file(path):
@@ -424,7 +502,7 @@ class Optimizer:
                 noise=header["noise"],
                 maxfev=header["maxfev"],
                 initial_radius=header["initial_radius"],
-                clock=clock,
+                clock=_clock_named(header.get("clock")) if clock is None else clock,
                 max_failures=header["max_failures"],
                 names=header["names"],
                 units=header["units"],
@@ -456,6 +534,7 @@ class Optimizer:
             "max_failures": self._max_failures,
             "names": self.names,
             "units": self.units,
+            "clock": _clock_name(self._clock),
             "bounds": None,
         }
 
@@ -574,6 +653,18 @@ class Optimizer:
 def _begin(path: journal.StrPath, header: dict[str, Any]) -> journal.Journal:
     """A new journal; apart, since the constructor's argument hides the module."""
     return journal.Journal(path, header)
+
+
+def _clock_name(clock: Callable[[], float] | None) -> str | None:
+    """How readings are timed, as far as a file can say it."""
+    if clock is None:
+        return None
+    return "time.time" if clock is time.time else "own"
+
+
+def _clock_named(name: str | None) -> Callable[[], float] | None:
+    """The clock that a file names; one of the user's own must be handed over again."""
+    return time.time if name == "time.time" else None
 
 
 def _checked_clock(clock: Callable[[], float] | None) -> Callable[[], float] | None:

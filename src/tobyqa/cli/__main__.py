@@ -1,0 +1,7 @@
+"""Lets ``python -m tobyqa.cli`` run."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

@@ -1,0 +1,164 @@
+"""What to run: one frozen object from a TOML file and the flags that override it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _check
+from .datafile import RESERVED, Readings, read_readings
+from .program import command_of, parse_number
+
+CLOCKS = ("wall", "index")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """A search and, for ``tobyqa run``, the program that measures.
+
+    The fields are the keys of a run file. Paths are relative to the working directory.
+    """
+
+    x0: tuple[float, ...] | None = None
+    names: tuple[str, ...] | None = None
+    units: tuple[str, ...] | None = None
+    noise: float | None = None
+    maxfev: int | None = None
+    radius: float | None = None
+    method: str = "paper"
+    options: Mapping[str, Any] | None = None
+    max_failures: int = 10
+    seed: int | None = None
+    clock: str = "wall"
+    data: str | None = None
+    journal: str | None = None
+    timeout: float | None = None
+    retries: int = 0
+    program: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for key in ("method", "data", "journal"):
+            value = getattr(self, key)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{key} must be a text, but is {value!r}")
+        if self.clock not in CLOCKS:
+            raise ValueError(f"clock must be one of {CLOCKS}, but is {self.clock!r}")
+        if self.timeout is not None:
+            _check.positive("timeout", self.timeout)
+        if isinstance(self.retries, bool) or not isinstance(self.retries, int):
+            raise TypeError(f"retries must be a whole number, but is {self.retries!r}")
+        if self.retries < 0:
+            raise ValueError(f"retries must be >= 0, but is {self.retries}")
+        if self.options is not None and not isinstance(self.options, Mapping):
+            raise TypeError(f"options must be a table, but is {self.options!r}")
+        object.__setattr__(self, "program", command_of(self.program))
+
+    def readings(self) -> Readings | None:
+        """The old readings, if there are any."""
+        if self.data is None:
+            return None
+        return read_readings(self.data, self.names, times_needed=self.clock != "index")
+
+    def arguments(self, readings: Readings | None) -> dict[str, Any]:
+        """The constructor's arguments, `journal` apart."""
+        names = self.names if readings is None else readings.names
+        for name in names or ():
+            if name in RESERVED:
+                raise ValueError(
+                    f"a variable cannot be called {name!r} here: tables have a column "
+                    "of that name"
+                )
+        x0 = self.x0
+        if x0 is None:
+            if readings is None:
+                raise ValueError("x0 is needed (or old readings: data)")
+            x0 = readings.lowest_point
+        return {
+            "x0": x0,
+            "names": names,
+            "units": self.units,
+            "noise": self.noise,
+            "maxfev": self.maxfev,
+            "initial_radius": self.radius,
+            "method": self.method,
+            "options": self.options,
+            "max_failures": self.max_failures,
+            "rng": self.seed,
+            "clock": time.time if self.clock == "wall" else None,
+        }
+
+
+def read_runfile(path: str) -> dict[str, Any]:
+    """The table in a TOML file; unknown keys are errors.
+
+    Raises
+    ------
+    ValueError
+        If it is no TOML, or has a key that is not a field of `RunSettings`.
+    """
+    # Here and not above: the rest of the package must load without tomli.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(
+            f"there is no run file {path!r} (a program goes after --)"
+        ) from None
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a TOML file: {error} (a program goes after --)"
+        ) from None
+    allowed = [field.name for field in dataclasses.fields(RunSettings)]
+    for key in table:
+        if key not in allowed:
+            raise ValueError(
+                f"{path}: unknown key {key!r}; allowed are {', '.join(allowed)}"
+            )
+    return dict(table)
+
+
+def merged(path: str | None, flags: Mapping[str, Any]) -> RunSettings:
+    """The settings of a file, with those flags put in that were given (not None)."""
+    table = {} if path is None else read_runfile(path)
+    given = {key: value for key, value in flags.items() if value is not None}
+    if "options" in given and isinstance(table.get("options"), Mapping):
+        given["options"] = {**table["options"], **given["options"]}
+    try:
+        return RunSettings(**{**table, **given})
+    except (TypeError, ValueError) as error:
+        source = "" if path is None else f"{path}: "
+        raise ValueError(f"{source}{error}") from None
+
+
+def parse_point(text: str) -> tuple[float, ...]:
+    """Numbers with commas between them.
+
+    >>> parse_point("-1, 2.5")
+    (-1.0, 2.5)
+    """
+    return tuple(parse_number(part) for part in text.split(","))
+
+
+def parse_option(text: str) -> tuple[str, Any]:
+    """A setting of the method, ``name=value``; the value a number, a switch or a text.
+
+    >>> parse_option("eta=0.5"), parse_option("hessian=interpolated")
+    (('eta', 0.5), ('hessian', 'interpolated'))
+    """
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ValueError(f"{text!r} is not of the form NAME=VALUE")
+    try:
+        return name, json.loads(value.lower())
+    except ValueError:
+        return name, value
