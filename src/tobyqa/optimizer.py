@@ -347,6 +347,11 @@ class Optimizer:
         """The method's settings."""
         return self._method
 
+    @property
+    def setup(self) -> dict[str, Any]:
+        """All that was said before the search began, as a journal's header has it."""
+        return self._header()
+
     def result(self) -> Result:
         """The answer so far; can be called at any time."""
         estimate = self._method.estimate(self._state)
