@@ -14,7 +14,7 @@ import tobyqa
 PACKAGE = Path(tobyqa.__file__).parent
 EDGES = (
     *("bench", "cli", "demo", "theory", "integrations", "plots", "report"),
-    *("datafile", "program", "runfile"),
+    *("datafile", "program", "runfile", "view"),
 )
 CORE = [
     path

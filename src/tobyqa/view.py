@@ -1,0 +1,191 @@
+"""What pictures and reports show of a run: one view of all that may hold one.
+
+A result, an optimizer and a journal's path all become a `Run`. A journal is only
+read, so a run can be looked at while another process carries it on.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .optimizer import Optimizer
+from .result import History, Result, Status
+
+Array = NDArray[np.float64]
+
+_FIRST_DATE, _LAST_DATE = 1e9, 1e10  # Unix times from 2001 to 2286
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How the times of a run are shown."""
+
+    label: str  # of a time axis
+    origin: float = 0.0
+    scale: float = 1.0  # units of t in a unit of the axis
+    rate_scale: float = 1.0  # units of t in `rate_unit`
+    rate_unit: str = "unit of time"
+
+    def __call__(self, t: Any) -> Any:
+        """Times as shown."""
+        return (np.asarray(t) - self.origin) / self.scale
+
+    @staticmethod
+    def of(t: Array) -> Clock:
+        """The clock that suits these times.
+
+        Times that number the readings and Unix time stamps are recognised; the unit of
+        any others is the user's own.
+        """
+        if not t.size or np.array_equal(t, np.arange(t.size)):
+            return Clock("number of the reading", rate_unit="reading")
+        start, span = float(t.min()), float(np.ptp(t))
+        if _FIRST_DATE < start and t.max() < _LAST_DATE:
+            seconds, unit = _readable_unit(span)
+            begin = datetime.fromtimestamp(start, timezone.utc)
+            label = f"{unit} since {begin:%Y-%m-%d %H:%M} UTC"
+            return Clock(label, start, seconds, _HOUR, "hour")
+        if abs(start) > 100 * span:  # an axis would show nothing but the offset
+            return Clock(f"time since {start:.10g}", start)
+        return Clock("time")
+
+
+def _readable_unit(span: float) -> tuple[float, str]:
+    """Seconds in the unit in which a span is a handy number."""
+    if span <= 300:
+        return 1.0, "seconds"
+    if span <= 3 * _HOUR:
+        return 60.0, "minutes"
+    if span <= 72 * _HOUR:
+        return _HOUR, "hours"
+    return 24 * _HOUR, "days"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A search as it is shown."""
+
+    result: Result
+    names: Sequence[str]
+    units: Sequence[str]
+    reasons: Sequence[str]  # (N,) why a measurement failed, mostly empty
+    setup: dict[str, Any]  # what was said before it began; empty if not known
+    journal: Path | None = None  # where it is kept, if that is known
+
+    @property
+    def history(self) -> History:
+        history: History = self.result.history
+        return history
+
+    @property
+    def n(self) -> int:
+        return len(self.names)
+
+    @property
+    def clock(self) -> Clock:
+        return Clock.of(self.history.t)
+
+    @property
+    def status(self) -> Status:
+        return next(s for s in Status if s.code == self.result.status)
+
+    def drift(self) -> Array:
+        """The drift at each event relative to now, (N,); NaN where it is not known.
+
+        It is known over the time that the last fit covers and not extended beyond.
+        """
+        curve, t = self.result.drift, self.history.t
+        if not curve.t.size:
+            return np.full(t.shape, math.nan)
+        covered = (curve.t[0] <= t) & (t <= curve.t[-1])
+        return np.where(covered, np.interp(t, curve.t, curve.value), math.nan)
+
+    def drift_rate(self) -> str:
+        """The drift's rate in words, with its standard error."""
+        clock, result = self.clock, self.result
+        rate = result.drift_rate * clock.rate_scale
+        std = result.drift_rate_std * clock.rate_scale
+        return f"{with_error(rate, std)} per {clock.rate_unit}"
+
+    def corrected(self) -> Array:
+        """The readings as they would be now, (N,); NaN where that is not known."""
+        return np.asarray(self.history.value - self.drift())
+
+
+Source = Run | Result | Optimizer | str | os.PathLike[str]
+
+
+def view(source: Source) -> Run:
+    """The run that a result, an optimizer or the file of a journal holds.
+
+    Raises
+    ------
+    TypeError
+        If `source` is none of these.
+    ValueError
+        If the file is no run.
+    """
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, Result):
+        n, rows = source.x.size, len(source.history)
+        return Run(source, [f"x{i}" for i in range(n)], [""] * n, [""] * rows, {})
+    if isinstance(source, Optimizer):
+        return _of_optimizer(source)
+    if isinstance(source, str | os.PathLike):
+        return _of_optimizer(Optimizer.load(source), Path(source))
+    raise TypeError(
+        "a result, an Optimizer or the path of a journal is needed, "
+        f"not {type(source).__name__}"
+    )
+
+
+def _of_optimizer(opt: Optimizer, path: Path | None = None) -> Run:
+    return Run(opt.result(), opt.names, opt.units, opt.reasons, opt.setup, path)
+
+
+def with_error(value: float, error: float) -> str:
+    """A number to the digits that its standard error leaves.
+
+    >>> with_error(1.23456, 0.0213), with_error(123456.0, 300.0)
+    ('1.235 ± 0.021', '123460 ± 300')
+    >>> with_error(1.23456e-9, 2e-11)
+    '(1.235 ± 0.020)e-09'
+    >>> with_error(1.23456789, float("nan"))
+    '1.23457'
+    """
+    if not math.isfinite(error) or error <= 0.0 or not math.isfinite(value):
+        return f"{value:.6g}"
+    size = max(abs(value), error)
+    if 1e-4 <= size < 1e7:
+        return f"{_rounded(value, error)} ± {_rounded(error, error)}"
+    power = math.floor(math.log10(size))
+    value, error = value / 10.0**power, error / 10.0**power
+    return f"({_rounded(value, error)} ± {_rounded(error, error)})e{power:+03d}"
+
+
+def rounded(value: float, error: float) -> str:
+    """A number to the digits that its standard error leaves, without the error.
+
+    >>> rounded(1.23456, 0.0213), rounded(-0.0001, 0.1), rounded(2.0, float("nan"))
+    ('1.235', '0.00', '2')
+    """
+    text = with_error(value, error)
+    return text.split(" ± ")[0] if text[0] != "(" else f"{value:.6g}"
+
+
+def _rounded(value: float, error: float) -> str:
+    """Two digits of the error decide; more than a double has are never shown."""
+    decimals = min(1 - math.floor(math.log10(error)), 12)
+    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
