@@ -36,6 +36,7 @@ from .canvas import (
 from .course import NUMBER
 
 _SLICE_POINTS = 101
+_LONGEST_TITLE = 29  # characters over the narrowest panel
 
 Draw = Callable[[Any, Run, int], None]
 
@@ -198,7 +199,9 @@ def draw_slice(ax: Any, run: Run, i: int) -> None:
 
 
 def _title(run: Run, i: int, value: str) -> str:
-    return f"{shortened(run.names[i])} = {value} {run.units[i]}".rstrip()
+    name, amount = shortened(run.names[i]), f"{value} {run.units[i]}".rstrip()
+    one_line_fits = len(name) + len(amount) <= _LONGEST_TITLE
+    return f"{name} = {amount}" if one_line_fits else f"{name} =\n{amount}"
 
 
 def _reach(run: Run) -> Array:

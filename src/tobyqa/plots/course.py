@@ -149,7 +149,8 @@ def _readings(
     label_unknown: str,
 ) -> None:
     """Readings with a drift estimate, and, visibly apart, those without."""
-    grey = ~known & np.isfinite(y)
+    read = np.isfinite(y)
+    grey, known = read & ~known, read & known
     dots(ax, x[grey], y[grey], hollow=True, marker="o", color=GREY, label=label_unknown)
     dots(ax, x[known], y[known], marker="o", color=BLUE, label=label)
 
