@@ -58,6 +58,7 @@ tbody th { font-weight: 400; }
 .text { text-align: left; }
 thead th { border-bottom: 1px solid var(--ink); vertical-align: bottom; }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
+.wide { overflow-x: auto; }
 .scroll { overflow: auto; max-height: 34rem; border: 1px solid var(--line);
   border-radius: .3rem; padding: 0 .3rem .3rem; }
 .scroll caption { margin: .3rem; }

@@ -98,7 +98,7 @@ def _variables(run: Run) -> str:
         "no minimum that noise could shift."
     )
     table = _table("The recommended point", columns, rows, text=(0, len(columns) - 1))
-    return f"{table}\n<p class='note'>{note}</p>"
+    return f'<div class="wide">\n{table}\n</div>\n<p class="note">{note}</p>'
 
 
 def _machine_readable(run: Run) -> str:
