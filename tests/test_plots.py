@@ -61,7 +61,7 @@ def test_every_reading_is_drawn_once_as_read(result):
     axes, history = plots.drift(result), result.history
     heights = [
         line(axes, label).get_ydata()
-        for label in ("reading", "before the last fit")
+        for label in ("reading", "outside the last fit")
         if label in labels(axes)
     ]
     drawn = np.sort(np.concatenate(heights))

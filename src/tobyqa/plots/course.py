@@ -60,7 +60,7 @@ def drift(source: Source, ax: Axes | None = None) -> Axes:
     frame(ax, "Readings and drift")
     label_axes(ax, clock.label, "reading")
     covered = np.isfinite(run.drift())
-    _readings(ax, t, history.value, covered, "reading", "before the last fit")
+    _readings(ax, t, history.value, covered, "reading", "outside the last fit")
     bands: list[Array] = []
     if curve.t.size:
         line = run.result.fun + curve.value
@@ -80,7 +80,7 @@ def progress(source: Source, axes: Any = None) -> Any:
     """How the search got on: objective, size of the steps, and gradient.
 
     First the readings with the drift removed, that is, as they would be now. Those
-    before the last fit have no drift estimate: they are left as read, and grey. The
+    outside the last fit have no drift estimate: they are left as read, and grey. The
     best so far is the lowest of the corrected ones; under noise it is in part luck,
     the model's value at the answer with its band of one standard error is not. Then
     the radius or step length, and the gradient beside its standard error: below it,
