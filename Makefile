@@ -18,12 +18,18 @@ $(VENV)/bench: $(VENV)/core
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	touch $@
 
+$(VENV)/plot: $(VENV)/core
+	$(BIN)/python -m pip install --quiet -e '.[plot]'
+	touch $@
+
 $(VENV)/dev: $(VENV)/core
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
-	touch $@ $(VENV)/bench
+	touch $@ $(VENV)/bench $(VENV)/plot
 
-demo: $(VENV)/core  ## a drifting problem, SciPy against tobyqa
+demo: $(VENV)/plot  ## SciPy against tobyqa; then a run that is killed, goes on, reports
 	$(BIN)/tobyqa demo
+	@echo
+	$(BIN)/python examples/crash_demo.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

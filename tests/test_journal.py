@@ -213,13 +213,13 @@ def test_minimize_continues_its_journal(tmp_path):
             raise KeyboardInterrupt
         return float(np.sum((x - 1) ** 2))
 
-    kwargs = {"noise": 0.0, "maxfev": 40, "journal": path}
+    kwargs = {"noise": 0.0, "maxfev": 40, "rng": 0, "journal": path}
     stopped = tobyqa.minimize(fun, np.zeros(3), **kwargs)
     assert (stopped.status, stopped.nfev) == (Status.STOPPED.code, 19)
     res = tobyqa.minimize(fun, np.zeros(3), **kwargs)
     assert (res.status, res.nfev, len(calls)) == (Status.MAXFEV.code, 40, 41)
     plain = tobyqa.minimize(
-        lambda x: float(np.sum((x - 1) ** 2)), np.zeros(3), noise=0.0, maxfev=40
+        lambda x: float(np.sum((x - 1) ** 2)), np.zeros(3), noise=0.0, maxfev=40, rng=0
     )
     assert_same(plain, res)
     again = tobyqa.minimize(fun, np.zeros(3), **kwargs)  # nothing left to do
@@ -235,7 +235,7 @@ def test_another_problem_in_the_file_is_an_error_that_says_what_differs(tmp_path
     for change, text in [
         ({"x0": [0.0, 1.0]}, r"x0: \[0.0, 0.0\] in the file, \[0.0, 1.0\] now"),
         ({"noise": 0.2}, "noise: 0.1 in the file, 0.2 now"),
-        ({"options": {"eta": 0.5}}, "settings"),
+        ({"options": {"window": 99}}, "settings"),
         ({"initial_radius": 3.0}, "initial_radius: None in the file, 3.0 now"),
     ]:
         with pytest.raises(ValueError, match=text):
@@ -288,7 +288,7 @@ def test_the_header_says_what_was_begun(tmp_path):
     assert header["names"] == ["current", "gap"]
     assert header["units"] == ["A", "mm"]
     assert header["package_version"] == tobyqa.__version__
-    assert header["settings"]["eta"] == 0.75
+    assert header["settings"]["radius"] == 2.0
     assert {"format_version", "x0", "bounds", "maxfev", "seed"} <= header.keys()
     for bad in (["a"], ["a", "a"], ["a", ""], "ab", [1, 2]):
         with pytest.raises((TypeError, ValueError), match="names"):

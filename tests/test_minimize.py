@@ -54,8 +54,8 @@ def test_a_function_that_writes_into_its_argument_does_no_harm():
         x[:] = 1e6
         return value
 
-    a = minimize(vandal, [0.0, 0.0], noise=0.0, maxfev=60)
-    b = minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=60)
+    a = minimize(vandal, [0.0, 0.0], noise=0.0, maxfev=60, rng=0)
+    b = minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=60, rng=0)
     np.testing.assert_array_equal(a.history.x, b.history.x)
 
 
@@ -64,7 +64,7 @@ def test_args_and_options_and_settings_objects():
     assert res.fun == pytest.approx(5.0, abs=0.5)
     res = minimize(lambda x, a: a * sphere(x), [0.0, 0.0], 2.0, maxfev=9)
     assert res.nfail == 0
-    res = minimize(sphere, [0.0, 0.0], maxfev=9, options={"eta": 0.5})
+    res = minimize(sphere, [0.0, 0.0], maxfev=9, method="paper", options={"eta": 0.5})
     assert res.method == "paper:eta=0.5"
     res = minimize(sphere, [0.0, 0.0], maxfev=9, method=tobyqa.Paper(chi=10))
     assert res.method == "paper:chi=10.0"
@@ -177,8 +177,8 @@ def test_callback_per_evaluation_in_both_styles():
     def new_style(intermediate_result):
         results.append(intermediate_result)
 
-    minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=30, callback=old_style)
-    minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=30, callback=new_style)
+    minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=30, rng=0, callback=old_style)
+    minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=30, rng=0, callback=new_style)
     assert len(points) == len(results) == 30
     np.testing.assert_array_equal(points, [r.x for r in results])
     assert results[-1].nfev == 30
@@ -235,9 +235,11 @@ def test_scipy_minimize_with_our_method():
         [0.0, 0.0],
         method=scipy_method,
         callback=lambda xk: seen.append(xk),
-        options={"noise": 0.0, "maxfev": 60, "eta": 0.5},
+        options={"noise": 0.0, "maxfev": 60, "rng": 0, "reach": 3.0},
     )
-    direct = minimize(sphere, [0.0, 0.0], noise=0.0, maxfev=60, options={"eta": 0.5})
+    direct = minimize(
+        sphere, [0.0, 0.0], noise=0.0, maxfev=60, rng=0, options={"reach": 3.0}
+    )
     np.testing.assert_array_equal(res.x, direct.x)
     assert len(seen) == res.nfev == 60
 

@@ -193,7 +193,7 @@ def test_a_trial_of_another_search_is_refused():
 
 def test_stated_errors_set_the_error_bars():
     def run(sigma):
-        opt = Optimizer(np.zeros(3), noise=0.5, initial_radius=1.0)
+        opt = Optimizer(np.zeros(3), method="paper", noise=0.5, initial_radius=1.0)
         for k in range(7):
             trial = opt.ask()
             opt.tell(trial, float(trial.x.sum()) + 0.5 * k, sigma=sigma)
@@ -220,7 +220,7 @@ def test_failures_shrink_the_step_and_are_counted():
 
 
 def test_failing_probe_points_are_tried_nearer():
-    opt = Optimizer([0.0], initial_radius=1.0)
+    opt = Optimizer([0.0], method="paper", initial_radius=1.0)
     opt.tell(opt.ask(), 1.0)
     assert opt.ask().x == [1.0]
     opt.tell_failed(opt.ask())
@@ -307,7 +307,7 @@ def test_estimates_are_calibrated():
     hits_value, hits_drift, runs = 0, 0, 200
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        opt = Optimizer(np.zeros(3), noise=0.1, initial_radius=1.0)
+        opt = Optimizer(np.zeros(3), method="paper", noise=0.1, initial_radius=1.0)
         for k in range(7):  # the probe of a linear function: the model is exact
             trial = opt.ask()
             opt.tell(trial, float(trial.x.sum()) + 0.5 * k + 0.1 * rng.normal())
@@ -355,7 +355,7 @@ BAD_ARGUMENTS = [
 @pytest.mark.parametrize(("change", "error", "message"), BAD_ARGUMENTS)
 def test_bad_arguments_are_named(change, error, message):
     with pytest.raises(error, match=message):
-        Optimizer(**{"x0": [0.0, 0.0], **change})
+        Optimizer(**{"x0": [0.0, 0.0], "method": "paper", **change})
 
 
 def test_bad_tells_are_named_and_change_nothing():

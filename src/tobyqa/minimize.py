@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from . import _check
 from .journal import JournalError, StrPath
+from .methods import DEFAULT
 from .optimizer import Optimizer
 from .result import Result, Status
 from .state import Method
@@ -38,7 +39,7 @@ def minimize(
     x0: Any,
     args: tuple[Any, ...] = (),
     *,
-    method: str | Method = "paper",
+    method: str | Method = DEFAULT,
     noise: float | None = None,
     maxfev: int | None = None,
     initial_radius: float | None = None,
@@ -65,14 +66,15 @@ def minimize(
     args : tuple
         Further arguments of `fun`.
     method : str or settings object
-        ``"paper"``, or a settings object such as ``tobyqa.Paper(eta=0.5)``.
+        ``"adaptive"``, ``"paper"`` (the published algorithm), or a settings object
+        such as ``tobyqa.Adaptive(window=100)``.
     noise : float, optional
         Standard deviation of a reading; None: estimated from the readings.
     maxfev : int, optional
         Budget of evaluations; 500 n by default.
     initial_radius : float, optional
         Distance of the first points from `x0`: choose it so that the objective visibly
-        changes over that distance. The method's own (2 for ``paper``) by default.
+        changes over that distance. 2 by default.
     clock : callable, optional
         Gives the time of a reading, e.g. ``time.time``; readings are numbered
         0, 1, 2, ... by default. Times may repeat, jump and even go back.
@@ -80,7 +82,7 @@ def minimize(
         Called after every evaluation, as ``callback(xk)`` or, if its only parameter has
         that name, ``callback(intermediate_result=...)``. StopIteration ends the search.
     rng : None, int or numpy Generator, optional
-        Source of randomness, for methods that use it (``paper`` does not).
+        Source of randomness, for the order of the first points; ``paper`` uses none.
     options : dict, optional
         Fields of the method's settings to change.
     max_failures : int
@@ -101,7 +103,7 @@ def minimize(
     >>> t = iter(range(10**6))
     >>> def drifting(x):
     ...     return (x[0] - 1) ** 2 + (x[1] + 2) ** 2 + 0.5 * next(t)
-    >>> res = tobyqa.minimize(drifting, [0, 0], method="paper", noise=0, maxfev=200)
+    >>> res = tobyqa.minimize(drifting, [0, 0], noise=0, maxfev=200)
     >>> bool(abs(res.x - [1, -2]).max() < 0.2), round(res.drift_rate, 2)
     (True, 0.5)
     """

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, journal
-from .methods import METHODS, resolve
+from .methods import DEFAULT, METHODS, resolve
 from .result import History, Result, Status
 from .state import Gauges, Method, Observation, State, Task
 
@@ -48,18 +48,19 @@ class Optimizer:
     x0 : array_like
         Where to start, shape (n,).
     method : str or settings object
-        ``"paper"``, or a settings object such as ``tobyqa.Paper(eta=0.5)``.
+        ``"adaptive"``, ``"paper"`` (the published algorithm), or a settings object
+        such as ``tobyqa.Adaptive(window=100)``.
     noise : float, optional
         Standard deviation of a reading; None: estimated from the readings.
     maxfev : int, optional
         How many trials may be asked for; None: no limit.
     initial_radius : float, optional
-        Distance of the first points from `x0`; None: the method's own (2 for `paper`).
+        Distance of the first points from `x0`; None: 2.
     clock : callable, optional
         Gives the time of a reading told without one, e.g. ``time.time``; None: readings
         are numbered 0, 1, 2, ...
     rng : None, int or numpy Generator, optional
-        Source of randomness, for methods that use it (``paper`` does not).
+        Source of randomness, for the order of the first points; ``paper`` uses none.
     options : dict, optional
         Fields of the method's settings to change.
     max_failures : int
@@ -72,7 +73,7 @@ class Optimizer:
 
     Examples
     --------
-    >>> opt = Optimizer([1.0, 2.0], method="paper", noise=0.0, maxfev=40)
+    >>> opt = Optimizer([1.0, 2.0], noise=0.0, maxfev=40)
     >>> while not opt.done:
     ...     trial = opt.ask()
     ...     opt.tell(trial, sum(trial.x**2))
@@ -84,7 +85,7 @@ class Optimizer:
         self,
         x0: Any,
         *,
-        method: str | Method = "paper",
+        method: str | Method = DEFAULT,
         noise: float | None = None,
         maxfev: int | None = None,
         initial_radius: float | None = None,

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import _check
 from .datafile import RESERVED, Readings, read_readings
+from .methods import DEFAULT
 from .program import command_of, parse_number
 
 CLOCKS = ("wall", "index")
@@ -31,7 +32,7 @@ class RunSettings:
     noise: float | None = None
     maxfev: int | None = None
     radius: float | None = None
-    method: str = "paper"
+    method: str = DEFAULT
     options: Mapping[str, Any] | None = None
     max_failures: int = 10
     seed: int | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from scipy.optimize import OptimizeWarning
 
-from .methods import resolve
+from .methods import DEFAULT, resolve
 from .minimize import minimize
 from .result import Result
 
@@ -63,7 +63,7 @@ def scipy_method(
         if options.setdefault(name, value) != value:
             raise ValueError(f"{name} = {options[name]} and {alias} = {value} disagree")
 
-    method = resolve(options.get("method", "paper"))
+    method = resolve(options.get("method", DEFAULT))
     settings = {f.name for f in dataclasses.fields(method)}  # type: ignore[arg-type]
     unknown = options.keys() - _OWN - settings
     if unknown:

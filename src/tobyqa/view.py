@@ -22,8 +22,7 @@ from .result import History, Result, Status
 
 Array = NDArray[np.float64]
 
-_FIRST_DATE, _LAST_DATE = 1e9, 1e10  # Unix times from 2001 to 2286
-_HOUR = 3600.0
+HOUR = 3600.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -50,25 +49,30 @@ class Clock:
         if not t.size or np.array_equal(t, np.arange(t.size)):
             return Clock("number of the reading", rate_unit="reading")
         start, span = float(t.min()), float(np.ptp(t))
-        if _FIRST_DATE < start and t.max() < _LAST_DATE:
+        if is_unix_time(start) and is_unix_time(float(t.max())):
             seconds, unit = _readable_unit(span)
             begin = datetime.fromtimestamp(start, timezone.utc)
             label = f"{unit} since {begin:%Y-%m-%d %H:%M} UTC"
-            return Clock(label, start, seconds, _HOUR, "hour")
+            return Clock(label, start, seconds, HOUR, "hour")
         if abs(start) > 100 * span:  # an axis would show nothing but the offset
             return Clock(f"time since {start:.10g}", start)
         return Clock("time")
+
+
+def is_unix_time(t: float) -> bool:
+    """Whether a time is, in all likelihood, seconds since 1970: 2001 to 2286."""
+    return 1e9 < t < 1e10
 
 
 def _readable_unit(span: float) -> tuple[float, str]:
     """Seconds in the unit in which a span is a handy number."""
     if span <= 300:
         return 1.0, "seconds"
-    if span <= 3 * _HOUR:
+    if span <= 3 * HOUR:
         return 60.0, "minutes"
-    if span <= 72 * _HOUR:
-        return _HOUR, "hours"
-    return 24 * _HOUR, "days"
+    if span <= 72 * HOUR:
+        return HOUR, "hours"
+    return 24 * HOUR, "days"
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import webbrowser
-from pathlib import Path
 
 from .. import journal
 from .._check import LARGEST_READING
@@ -87,8 +85,9 @@ def export(args: argparse.Namespace) -> int:
 def report(args: argparse.Namespace) -> int:
     """Write a page about a run."""
     _need_matplotlib("a report")
-    page = importlib.import_module("tobyqa.report")
-    path = Path(page.write(args.file, args.output))
+    from ..report import write
+
+    path = write(args.file, args.output)
     print(path)
     if args.open:
         webbrowser.open(path.resolve().as_uri())
@@ -98,8 +97,9 @@ def report(args: argparse.Namespace) -> int:
 def plot(args: argparse.Namespace) -> int:
     """Draw a run."""
     _need_matplotlib("a plot")
-    plots = importlib.import_module("tobyqa.plots")
-    plots.overview(args.file).savefig(args.output)
+    from ..plots import overview
+
+    overview(args.file).savefig(args.output)
     print(args.output)
     return 0
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..optimizer import Optimizer, Trial
 from ..result import Result
-
-_FIRST_DATE, _LAST_DATE = 1e9, 1e10  # Unix times from 2001 to 2286
+from ..view import HOUR, is_unix_time, with_error
 
 
 def as_json(content: Any) -> str:
@@ -64,27 +63,6 @@ def point_text(opt: Optimizer, x: Sequence[float] | Any) -> str:
     return ", ".join(f"{n} = {float(v)!r} {u}".rstrip() for n, v, u in parts)
 
 
-def with_error(value: float, error: float) -> str:
-    """A number to the digits that its standard error leaves.
-
-    >>> with_error(1.23456, 0.021), with_error(1234.6, 30.0)
-    ('1.235 ± 0.021', '1235 ± 30')
-    >>> with_error(1.23456, float("nan"))
-    '1.23456'
-    """
-    if not math.isfinite(error):
-        return f"{value:.6g}"
-    if error == 0.0 or not math.isfinite(value):
-        return f"{value:.6g} ± {error:.2g}"
-    digits = 1 - math.floor(math.log10(error))
-    if 0 <= digits <= 6:
-        value = round(value, digits) + 0.0  # no negative zero
-        return f"{value:.{digits}f} ± {error:.{digits}f}"
-    largest = max(abs(value), error)
-    spared = max(2, math.floor(math.log10(largest)) + digits + 1)
-    return f"{value:.{min(spared, 15)}g} ± {error:.2g}"
-
-
 def progress_line(opt: Optimizer) -> str:
     """Where the search stands, in one line."""
     res = opt.progress()
@@ -92,17 +70,21 @@ def progress_line(opt: Optimizer) -> str:
     at = ", ".join(f"{n}={v:.4g}" for n, v in zip(opt.names, res.x, strict=True))
     parts = [f"{count} trials", f"value {with_error(res.fun, res.fun_std)}"]
     if math.isfinite(res.drift_rate):
-        parts.append(f"drift {res.drift_rate:.3g} {_per_time(opt, res.t)}")
+        parts.append(f"drift {_rate(opt, res.t, res.drift_rate)}")
     return "  ".join([*parts, f"at {at}"])
 
 
 def is_date(opt: Optimizer, t: float) -> bool:
     """Whether a time is the wall clock's; a program may state others."""
-    return opt.clock is time.time and _FIRST_DATE < t < _LAST_DATE
+    return opt.clock is time.time and is_unix_time(t)
 
 
-def _per_time(opt: Optimizer, t: float) -> str:
-    return "per second" if is_date(opt, t) else "per unit of t"
+def _rate(opt: Optimizer, t: float, rate: float, error: float | None = None) -> str:
+    """A drift per hour, if the times are the wall clock's."""
+    scale, unit = (HOUR, "hour") if is_date(opt, t) else (1.0, "unit of t")
+    if error is None:
+        return f"{scale * rate:.3g} per {unit}"
+    return f"{with_error(scale * rate, scale * error)} per {unit}"
 
 
 def summary(opt: Optimizer) -> str:
@@ -143,8 +125,8 @@ def _answer_rows(opt: Optimizer, res: Result) -> list[tuple[str, str]]:
         rows.append((label, f"{name} = {text} {opt.units[k]}".rstrip()))
     rows.append(("value", f"{with_error(res.fun, res.fun_std)} {_moment(opt, res.t)}"))
     if math.isfinite(res.drift_rate):
-        rate = with_error(res.drift_rate, res.drift_rate_std)
-        rows.append(("drift", f"{rate} {_per_time(opt, res.t)}"))
+        rate = _rate(opt, res.t, res.drift_rate, res.drift_rate_std)
+        rows.append(("drift", rate))
     if math.isfinite(res.noise_std):
         rows.append(("noise", f"{res.noise_std:.3g} per reading"))
     return rows

@@ -14,8 +14,9 @@ from .adaptive import Adaptive
 from .paper import Paper
 
 METHODS: Mapping[str, type[Method]] = {"paper": Paper, "adaptive": Adaptive}
+DEFAULT = "adaptive"
 
-__all__ = ["METHODS", "Adaptive", "Paper", "resolve"]
+__all__ = ["DEFAULT", "METHODS", "Adaptive", "Paper", "resolve"]
 
 
 def resolve(method: str | Method, options: Mapping[str, Any] | None = None) -> Method:

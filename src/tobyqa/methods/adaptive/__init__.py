@@ -38,7 +38,7 @@ from ...state import (
     first_readings,
 )
 from ...step import ball_step
-from .likelihood import improve, start_components
+from .likelihood import Belief, improve, start_components
 from .posterior import Components, Frame, Posterior, Window, posterior
 from .region import rescaled, reshaped, rounded, size_factor
 
@@ -70,6 +70,7 @@ class Search:
     spread: float  # how much it is trusted: prior std of log nu
     spacing: float  # unit of time
     evidence: Evidence  # of the drift
+    belief: Belief  # in its restlessness
     fitted: Posterior
     plan: Plan
 
@@ -82,6 +83,12 @@ class Adaptive:
     window: int = option(250, lo=20, hi=2000, doc="readings in a fit, at the most")
     reach: float = option(4.0, lo=1.0, doc="how far out readings count, in regions")
     refit_every: int = option(6, lo=1, doc="readings between likelihood searches")
+    carry: bool = option(True, doc="carry the drift's restlessness between windows")
+    fill: float = option(1.0, lo=1.0, doc="least window, in first probes")
+    farthest: float = option(20.0, lo=1.0, doc="reach of the least window")
+    entitled: bool = option(False, doc="shrink only if the window has enough readings")
+    lengths: float = option(0.0, lo=0.0, doc="shrink while not quadratic over so much")
+    calm: bool = option(True, doc="noise far above the assumed is no reason to grow")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -139,14 +146,26 @@ class Adaptive:
         factor = 1.0
         if asked and not search.plan.verifies:
             factor = _judged(search, state.samples)
-        if search.plan.visible < max(5.0, state.task.x0.size):
+        known = search.fitted.window
+        near = np.einsum("ij,ij->i", known.U, known.U) <= self.reach**2
+        if self.entitled and np.count_nonzero(near) < 2 * state.task.x0.size + 2:
+            factor = max(factor, 0.85)
+        if self.lengths and search.fitted.components.log_l < math.log(self.lengths):
+            factor = min(factor, 0.7)
+        seen = search.plan.visible
+        if self.calm:
+            seen *= max(1.0, math.sqrt(search.fitted.nu) / math.exp(search.spread))
+        if seen < max(5.0, state.task.x0.size):
             factor = max(factor, 1.2)  # differences must stand out of the noise
         state, search = _learned(state, search)
 
         model_is_off = fitted.misfit > 3.0
         refit_is_due = k % self.refit_every == 1 or k < 3 or model_is_off
         if refit_is_due:
-            fitted = improve(fitted, search.spread, 8 if k <= 3 or model_is_off else 1)
+            sweeps = 8 if k <= 3 or model_is_off else 1
+            fitted = improve(fitted, search.spread, search.belief, sweeps)
+            if self.carry:
+                search = replace(search, belief=search.belief.after(fitted))
 
         row, doubted = _best_row(fitted, search)
         centre = int(fitted.window.rows[row])
@@ -231,6 +250,7 @@ class Adaptive:
             spread=spread,
             spacing=spacing,
             evidence=_witness(samples, state.centre, len(samples) - 1, noise, spacing),
+            belief=Belief(),
             fitted=None,  # type: ignore[arg-type]
             plan=Plan(task.x0, 0.0, True, True, math.inf),
         )
@@ -294,9 +314,10 @@ class Adaptive:
         wanted = min(max(2 * entries + 2 * n, _SMALLEST_WINDOW), self.window)
         size = min(wider * wanted, _LARGEST_FIT)
         rows = np.flatnonzero(far <= self.reach)[-size:]
-        if rows.size < 2 * n + 2:
-            near = np.argsort(far, kind="stable")[: 2 * n + 2]
-            rows = np.union1d(rows, near[far[near] < _FARTHEST])
+        least = int(self.fill * (2 * n + 2))
+        if rows.size < least:
+            near = np.argsort(far, kind="stable")[:least]
+            rows = np.union1d(rows, near[far[near] < self.farthest])
         newest = len(samples) - 1
         also = [centre, newest] if far[newest] < _FARTHEST else [centre]
         rows = np.union1d(rows, also)
@@ -333,7 +354,7 @@ class Adaptive:
     # -- the answer ------------------------------------------------------------------
 
     def estimate(self, state: State[Search]) -> Estimate:
-        """The best point of everything seen, by a wider fit around the centre.
+        """The best point by all that was seen, through a wider fit around the centre.
 
         Values are those of now, the time of the newest reading.
         """
@@ -344,7 +365,24 @@ class Adaptive:
         row, _ = _best_row(wide, search)
         centre = int(wide.window.rows[row])
         fitted = self._fit(state, centre, search, components, wider=4)
-        return _in_user_units(state, search, fitted)
+        return _in_user_units(search, fitted, _recommended(fitted))
+
+
+def _recommended(fitted: Posterior) -> Array:
+    """The model's minimum if it is sure to be as good as the best measured point.
+
+    Both are judged by what they may turn out to be at worst: one standard error up.
+    """
+    e, Q = np.linalg.eigh(fitted.hessian)
+    measured = np.zeros_like(e)
+    candidates = [measured, ball_step(fitted.g, e, Q)]
+    now = fitted.window.frame.now
+
+    def at_worst(u: Array) -> float:
+        value, variance = fitted.predicted(u, now)
+        return value + math.sqrt(variance)
+
+    return min(candidates, key=at_worst)
 
 
 def _gauges(search: Search, fitted: Posterior) -> Gauges:
@@ -360,33 +398,31 @@ def _gauges(search: Search, fitted: Posterior) -> Gauges:
     )
 
 
-def _in_user_units(state: State[Search], search: Search, fitted: Posterior) -> Estimate:
-    """The answer at the centre of a fit."""
-    window = fitted.window
+def _in_user_units(search: Search, fitted: Posterior, u: Array) -> Estimate:
+    """The answer, at `u` in the region of a fit."""
+    frame, H = fitted.window.frame, fitted.hessian
     scale = search.noise * math.sqrt(fitted.nu)
-    back = np.linalg.inv(search.B)
-    covariance = fitted.coefficient_covariance
-    e, Q = np.linalg.eigh(fitted.hessian)
+    back = np.linalg.inv(frame.B)
+    e, Q = np.linalg.eigh(H)
     x_std = np.full(e.size, math.nan)
     if e[0] > 1e-12 * abs(e[-1]):
-        spread = search.B @ ((Q / e) @ Q.T)
-        variance = (spread @ covariance[1:-1, 1:-1] @ spread.T).diagonal()
+        spread = frame.B @ ((Q / e) @ Q.T)
+        variance = (spread @ fitted.gradient_covariance @ spread.T).diagonal()
         x_std = np.sqrt(np.maximum(variance, 0.0))
-    frame = window.frame
-    span, now = (frame.now - frame.first) or 1.0, frame.now
-    times = np.linspace(frame.first, now, CURVE_POINTS)
+    times = np.linspace(frame.first, frame.now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
-    value, value_variance = fitted.predicted(np.zeros(e.size), now)
+    rate, rate_std = fitted.drift_rate
+    value, value_variance = fitted.predicted(u, frame.now)
     return Estimate(
-        x=state.samples.points[window.rows[window.centre]],
+        x=frame.x + frame.B @ u,
         x_std=x_std,
-        t=now,
+        t=frame.now,
         fun=frame.level + scale * value,
         fun_std=scale * math.sqrt(value_variance),
-        jac=scale * (back.T @ fitted.g),
-        hess=scale * (back.T @ fitted.hessian @ back),
-        drift_rate=scale * (float(fitted.beta[-1]) / span + fitted.wander_rate),
-        drift_rate_std=scale * math.sqrt(covariance[-1, -1]) / span,
+        jac=scale * (back.T @ (fitted.g + H @ u)),
+        hess=scale * (back.T @ H @ back),
+        drift_rate=scale * rate,
+        drift_rate_std=scale * rate_std,
         drift=DriftCurve(times, scale * drift, scale * drift_std),
         noise_std=scale,
     )

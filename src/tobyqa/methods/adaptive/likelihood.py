@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,10 +19,28 @@ _STEP = 0.7  # first step of the line searches, in logarithms
 _GAIN = 1e-6  # improvement that keeps a line search going
 
 
-def prior(components: Components) -> float:
-    """-2 log prior: functions stay quadratic over about 4 regions, drift is calm."""
+@dataclass(frozen=True)
+class Belief:
+    """What earlier windows said of the drift's restlessness, which is of time alone."""
+
+    log_q: float = -2.0
+    std: float = 2.0
+
+    def after(self, fitted: Posterior) -> Belief:
+        """A running mean; a window teaches as much as it has readings to spare."""
+        window = fitted.window
+        n = window.U.shape[1]
+        weight = 0.5 * min(1.0, window.spare / (4.0 * n + 20.0)) ** 2
+        change = fitted.components.log_q - self.log_q
+        return Belief(
+            self.log_q + weight * change, max(0.5, self.std * (1.0 - 0.5 * weight))
+        )
+
+
+def prior(components: Components, belief: Belief) -> float:
+    """-2 log prior: functions stay quadratic over about 4 regions, drift as before."""
     length = components.log_l - float(np.log(4.0))
-    restless = (components.log_q + 2.0) / 2.0
+    restless = (components.log_q - belief.log_q) / belief.std
     return length**2 + restless**2
 
 
@@ -34,20 +52,20 @@ def start_components(window: Window) -> Components:
     return bounded(Components(curved, float(np.log(4.0)), -2.0))
 
 
-def improve(fitted: Posterior, spread: float, sweeps: int) -> Posterior:
+def improve(fitted: Posterior, spread: float, belief: Belief, sweeps: int) -> Posterior:
     """Search along each component in turn, doubling the step while it helps."""
-    best, score = fitted, _score(fitted)
+    best, score = fitted, _score(fitted, belief)
     for _ in range(sweeps):
         before = score
         for name in _BOUNDS:
-            best, score = _line_search(best, score, name, spread)
+            best, score = _line_search(best, score, name, spread, belief)
         if before - score < _GAIN:
             break
     return best
 
 
 def _line_search(
-    best: Posterior, score: float, name: str, spread: float
+    best: Posterior, score: float, name: str, spread: float, belief: Belief
 ) -> tuple[Posterior, float]:
     for direction in (_STEP, -_STEP):
         step, improved = direction, False
@@ -57,7 +75,7 @@ def _line_search(
             if moved == best.components:
                 break
             trial = posterior(best.window, moved, spread)
-            trial_score = np.inf if trial is None else _score(trial)
+            trial_score = np.inf if trial is None else _score(trial, belief)
             if trial is None or not score - trial_score > _GAIN:
                 break
             best, score, improved = trial, trial_score, True
@@ -67,8 +85,8 @@ def _line_search(
     return best, score
 
 
-def _score(fitted: Posterior) -> float:
-    return fitted.criterion + prior(fitted.components)
+def _score(fitted: Posterior, belief: Belief) -> float:
+    return fitted.criterion + prior(fitted.components, belief)
 
 
 def bounded(components: Components) -> Components:

@@ -191,12 +191,21 @@ class Posterior:
         return self.coefficient_covariance[1:-1, 1:-1]
 
     @property
-    def wander_rate(self) -> float:
-        """Slope of the drift's wandering part now, per unit of the user's time."""
-        t, now = self.window.t, self.window.t[-1]
+    def drift_rate(self) -> tuple[float, float]:
+        """Slope of the drift now, per unit of the user's time; its standard error.
+
+        The slope of an integrated Wiener process is the Wiener process itself, with
+        variance t.
+        """
+        frame, t, now = self.window.frame, self.window.t, float(self.window.t[-1])
         # d/dt m^2 (3M - m) / 6 at t = now, for readings before and after it.
-        slope = np.where(t <= now, 0.5 * t * t, now * t - 0.5 * now * now)
-        return self._q2 * float(slope @ self.lam) / self.window.frame.spacing
+        k = self._q2 * np.where(t <= now, 0.5 * t * t, now * t - 0.5 * now * now)
+        w, _ = lapack.dtrtrs(self._L, k, lower=1)
+        slope = float(frame.theta(np.array(frame.now + frame.spacing)))
+        unsure = slope * self._V[-1] - self._V.T @ (self._X_w.T @ w)
+        variance = self._q2 * now - float(w @ w) + float(unsure @ unsure)
+        rate = slope * float(self.beta[-1]) + float(k @ self.lam)
+        return rate / frame.spacing, math.sqrt(max(variance, 0.0)) / frame.spacing
 
     def drift_curve(self, time: Array) -> tuple[Array, Array]:
         """Drift between `time` and now, and its standard error.
