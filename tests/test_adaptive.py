@@ -10,12 +10,14 @@ import pytest
 
 import tobyqa
 from test_optimizer import assert_same
-from tobyqa import Adaptive, Optimizer
+from tobyqa import Adaptive, Optimizer, Status
 from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
 from tobyqa.kernels import damped_powell, integrated_wiener, powell
-from tobyqa.methods.adaptive.posterior import Components, Frame, Window, posterior
+from tobyqa.methods.adaptive.posterior import Components, posterior
+from tobyqa.methods.adaptive.window import Frame, Window
+from tobyqa.samples import SampleSet
 
 
 def bowl(x):
@@ -219,7 +221,9 @@ def test_extending_a_fit_equals_fitting_anew():
     points, times, values = some_readings()
     components, rows = Components(2.0, 1.5, -1.0), slice(0, 19)
     part = window_of(points[rows], times[rows], values[rows], np.ones(19))
-    window = part.plus(19, points[19], times[19], values[19], 4.0)
+    sigmas = np.full(20, np.nan)
+    sigmas[19] = 0.2
+    window = part.plus_newest(SampleSet.of(points, times, values, sigmas))
     extended = posterior(part, components, spread=1.0).extended(window, spread=1.0)
     anew = posterior(window, components, spread=1.0)
     for name in ("beta", "lam", "nu", "criterion", "hessian", "steady", "smooth"):
@@ -248,3 +252,101 @@ def test_the_drift_curve_follows_the_drift_within_its_band():
         squares.append(np.mean(((curve.value - true)[:-1] / curve.std[:-1]) ** 2))
         assert curve.value[-1] == pytest.approx(0.0, abs=1e-9)
     assert np.mean(squares) < 2.0
+
+
+def rosenbrock(x):
+    return float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
+
+
+def until_settled(fun, n, seed, limit, **kwargs):
+    """A search without a budget, on a drifting instrument of noise 0.1."""
+    rng = np.random.default_rng(seed)
+    opt = Optimizer(np.zeros(n), method=Adaptive(**kwargs), noise=0.1, rng=seed)
+    while not opt.done and opt.nfev < limit:
+        trial, k = opt.ask(), opt.nfev
+        noise = 0.1 * rng.standard_normal()
+        opt.tell(trial, fun(trial.x) + 0.2 * k + np.sin(k / 30) + noise)
+    return opt
+
+
+def test_success_means_that_little_is_left_to_gain():
+    """In a curved valley single fits are sure of a minimum that is none."""
+    settled = []
+    for seed in range(6):
+        for fun, n in ((rosenbrock, 2), (bowl, 3)):
+            opt = until_settled(fun, n, seed, 300, ftol=0.1)
+            res = opt.result()
+            assert res.success == (opt.status is Status.SETTLED)
+            if res.success:
+                settled.append(fun(res.x))
+    assert len(settled) >= 6
+    assert np.mean(settled) < 0.1
+
+
+def test_without_a_budget_the_noise_decides_when_to_stop():
+    opt = until_settled(bowl, 3, 0, 300)
+    assert opt.status is Status.SETTLED
+    assert opt.result().success
+
+
+def test_with_a_budget_nothing_stops_early():
+    res = tobyqa.minimize(bowl, np.zeros(2), noise=0.1, maxfev=150, rng=0)
+    assert (res.nfev, res.success) == (150, False)
+
+
+def test_a_valley_is_not_left_for_a_wall():
+    """The region grew a hundredfold here while every step ended on a wall."""
+    opt = until_settled(rosenbrock, 2, 7, 1200, ftol=1e-9)
+    assert opt.nfev == 1200
+    assert rosenbrock(opt.result().x) < 0.3
+    assert opt.result().history.radius[-1] < 10.0
+
+
+def test_the_expected_fall_is_the_difference_of_two_predictions():
+    points, times, values = some_readings()
+    window = window_of(points, times, values, np.ones(20))
+    fitted = posterior(window, Components(2.0, 1.5, -1.0), spread=1.0)
+    U = np.random.default_rng(1).normal(size=(5, 2))
+    here = fitted.predicted(np.zeros(2), 21.0)[0]
+    falls = [here - fitted.predicted(u, 21.0)[0] for u in U]
+    np.testing.assert_allclose(fitted.falls(U), falls, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"drift": "straight"},
+        {"length": "infinite"},
+        {"likelihood": False},
+        {"carry": False},
+        {"explore": False},
+        {"focus": False},
+        {"reshape": False},
+        {"verify": False},
+        {"shuffle": False},
+    ],
+    ids=str,
+)
+def test_every_ablation_is_a_search_of_its_own(change):
+    """Each part changes what is asked, and without it a bowl is still solved."""
+    method = Adaptive(**change)
+    (name, value), *_ = change.items()
+    assert str(method) == f"adaptive:{name}={value}"
+    rng = np.random.default_rng(0)
+
+    def run(method):
+        noise = np.random.default_rng(0)
+        opt = Optimizer(rng_start, method=method, noise=0.05, maxfev=120, rng=3)
+        while not opt.done:
+            trial = opt.ask()
+            wave = 2.0 * np.sin(opt.nfev / 7.0)
+            value = rosenbrock(trial.x) + wave + 0.05 * noise.standard_normal()
+            opt.tell(trial, value)
+        return opt.result()
+
+    rng_start = rng.normal(size=3)
+    plain, changed = run(Adaptive()), run(method)
+    acts_on_occasion_only = name in ("verify", "focus", "carry")
+    if not acts_on_occasion_only:
+        assert not np.array_equal(plain.history.x, changed.history.x)
+    assert rosenbrock(changed.x) < rosenbrock(rng_start)

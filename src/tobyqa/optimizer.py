@@ -106,6 +106,7 @@ class Optimizer:
                 else _check.positive("initial_radius", initial_radius)
             ),
             seed=_check.seed(rng),
+            has_budget=maxfev is not None,
         )
         n = self._task.x0.size
         self.names = _check.labels("names", names, n) or [f"x{i}" for i in range(n)]

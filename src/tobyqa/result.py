@@ -25,6 +25,11 @@ class Status(Enum):
         "The gradient is smaller than its own uncertainty: "
         "at this noise level nothing more can be resolved.",
     )
+    SETTLED = (
+        1,
+        "What is left to gain is expected to be less than `ftol` "
+        "(by default a twentieth of the noise).",
+    )
     RUNNING = (3, "The search has not ended.")
     MAXFEV = (5, "The evaluation budget `maxfev` is spent.")
     STAGNATED = (7, "The next step is below floating-point resolution.")
@@ -44,7 +49,7 @@ class Status(Enum):
     @property
     def success(self) -> bool:
         """True only when a convergence test says so."""
-        return self is Status.CONVERGED
+        return self in (Status.CONVERGED, Status.SETTLED)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Task:
     noise: float | None = None  # standard deviation of a reading; None: not known
     radius: float | None = None  # distance of the first points; None: the method's own
     seed: int = 0
+    has_budget: bool = True  # the search will be ended from outside
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,7 @@ def _unbounded(run: Run) -> Advice:
 _ADVICE: dict[Status, Callable[[Run], Advice]] = {
     Status.RUNNING: _running,
     Status.CONVERGED: _converged,
+    Status.SETTLED: _converged,
     Status.MAXFEV: _budget_spent,
     Status.STOPPED: _stopped,
     Status.CALLBACK: _stopped,

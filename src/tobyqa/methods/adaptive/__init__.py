@@ -11,7 +11,7 @@ symbol      meaning
 ==========  ================================================================
 B           region {centre + B u : |u| <= 1}
 g, H        gradient and Hessian at the centre, in units of u and of noise
-entries     coefficients of a quadratic, (n + 1)(n + 2) / 2
+e, Q        eigenvalues and eigenvectors of H
 ==========  ================================================================
 """
 
@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._check import LARGEST_COORDINATE
-from ...result import CURVE_POINTS, DriftCurve, Status
+from ...result import Status
 from ...samples import SampleSet
 from ...settings import check_fields, label, option
 from ...state import (
     Estimate,
-    Gauges,
     Observation,
     Proposal,
     State,
@@ -38,15 +37,20 @@ from ...state import (
     first_readings,
 )
 from ...step import ball_step
-from .likelihood import Belief, improve, start_components
-from .posterior import Components, Frame, Posterior, Window, posterior
+from .answer import expected_excess, gauges, in_user_units, recommended
+from .evidence import Evidence, best_row, witness
+from .likelihood import Belief, improve, pinned, start_components
+from .posterior import Components, Posterior, posterior
 from .region import rescaled, reshaped, rounded, size_factor
+from .window import FARTHEST, Window, window_around, window_size
 
 Array = NDArray[np.float64]
 
-_FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
-_LARGEST_FIT = 600  # readings in the final, wider fit
-_SMALLEST_WINDOW = 60  # few variables need as many readings to know the drift
+_SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
+_BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
+_SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
+_RELAPSE = 5  # of them are lost by one that finds something
+_DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Plan:
     unresolved: bool  # the gradient is not larger than its uncertainty
     explores: bool
     visible: float  # largest variation over the region, in noise units
+    blurred: bool = False  # the gradient is unknown, and not because of noise
     verifies: bool = False  # the centre is measured again to learn the drift
 
 
@@ -73,22 +78,41 @@ class Search:
     belief: Belief  # in its restlessness
     fitted: Posterior
     plan: Plan
+    settled: int = 0  # iterations that found nothing left to gain
 
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Settings of method ``adaptive``."""
+    """Method ``adaptive``: the default; its ablations are field values.
+
+    A fit costs O(m^3) for a window of m readings, m <= `window`, and memory O(m^2 +
+    n^2); a quadratic has (n + 1)(n + 2) / 2 coefficients, so from n = 20 on the window
+    holds fewer readings than that and the curvature is known only in part.
+    """
 
     radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
     window: int = option(250, lo=20, hi=2000, doc="readings in a fit, at the most")
     reach: float = option(4.0, lo=1.0, doc="how far out readings count, in regions")
     refit_every: int = option(6, lo=1, doc="readings between likelihood searches")
+    ftol: float = option(
+        0.0,
+        lo=0.0,
+        doc="stop when what is left to gain is expected to be less than this; 0: never "
+        "if there is a budget, else at a twentieth of the noise",
+    )
+    drift: str = option(
+        "smooth", choices=("smooth", "straight"), doc="a spline, or a straight line"
+    )
+    length: str = option(
+        "fitted", choices=("fitted", "infinite"), doc="of quadratic behaviour"
+    )
+    likelihood: bool = option(True, doc="choose the variance components by likelihood")
     carry: bool = option(True, doc="carry the drift's restlessness between windows")
-    fill: float = option(1.0, lo=1.0, doc="least window, in first probes")
-    farthest: float = option(20.0, lo=1.0, doc="reach of the least window")
-    entitled: bool = option(False, doc="shrink only if the window has enough readings")
-    lengths: float = option(0.0, lo=0.0, doc="shrink while not quadratic over so much")
-    calm: bool = option(True, doc="noise far above the assumed is no reason to grow")
+    explore: bool = option(True, doc="measure where the gradient is least known")
+    focus: bool = option(True, doc="shrink the region where it is not quadratic")
+    reshape: bool = option(True, doc="turn the region so that all directions show")
+    verify: bool = option(True, doc="measure the centre again where drift decides")
+    shuffle: bool = option(True, doc="take the first points in random order")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -107,13 +131,13 @@ class Adaptive:
     def propose(self, state: State[Search]) -> Proposal:
         """The next point of the probe, then the planned one."""
         if state.memory is None:
-            return Proposal(_probe_point(state))
+            return Proposal(self._probe_point(state))
         return Proposal(state.memory.plan.x)
 
     def absorb(self, state: State[Search], observation: Observation) -> State[Search]:
         """Take a reading in, refit, and plan the next point."""
         if observation.failed:
-            return self._after_failure(state)
+            return _after_failure(state)
         samples = state.samples.append(
             observation.x,
             observation.t,
@@ -146,32 +170,27 @@ class Adaptive:
         factor = 1.0
         if asked and not search.plan.verifies:
             factor = _judged(search, state.samples)
-        known = search.fitted.window
-        near = np.einsum("ij,ij->i", known.U, known.U) <= self.reach**2
-        if self.entitled and np.count_nonzero(near) < 2 * state.task.x0.size + 2:
-            factor = max(factor, 0.85)
-        if self.lengths and search.fitted.components.log_l < math.log(self.lengths):
-            factor = min(factor, 0.7)
-        seen = search.plan.visible
-        if self.calm:
-            seen *= max(1.0, math.sqrt(search.fitted.nu) / math.exp(search.spread))
-        if seen < max(5.0, state.task.x0.size):
+        if search.plan.blurred and self.focus:
+            factor = min(factor, 0.7)  # look closer
+        if search.plan.visible < max(5.0, state.task.x0.size):
             factor = max(factor, 1.2)  # differences must stand out of the noise
         state, search = _learned(state, search)
 
         model_is_off = fitted.misfit > 3.0
         refit_is_due = k % self.refit_every == 1 or k < 3 or model_is_off
-        if refit_is_due:
+        if refit_is_due and self.likelihood:
             sweeps = 8 if k <= 3 or model_is_off else 1
-            fitted = improve(fitted, search.spread, search.belief, sweeps)
+            fitted = improve(
+                fitted, search.spread, search.belief, sweeps, self._fixed()
+            )
             if self.carry:
                 search = replace(search, belief=search.belief.after(fitted))
 
-        row, doubted = _best_row(fitted, search)
+        row, doubted = best_row(fitted, search.evidence, search.spread)
         centre = int(fitted.window.rows[row])
         centre_is_fresh = state.centre == len(state.samples) - 1
-        if doubted and not centre_is_fresh:
-            return self._verify(replace(state, iterations=k), search, fitted)
+        if doubted and self.verify and not centre_is_fresh:
+            return _verifying(replace(state, iterations=k), search, fitted)
         search = replace(search, B=factor * search.B)
         fitted = self._fit(state, centre, search, rescaled(fitted.components, factor))
         achieved = float(fitted.steady[fitted.window.centre] - fitted.steady[-1])
@@ -181,8 +200,8 @@ class Adaptive:
             iterations=k,
             verdict=Verdict(
                 accepted=centre == len(state.samples) - 1,
-                predicted=search.plan.predicted * search.noise,
-                achieved=achieved * search.noise * math.sqrt(fitted.nu),
+                predicted=search.plan.predicted * fitted.noise_std,
+                achieved=achieved * fitted.noise_std,
             ),
         )
         return self._plan(judged, search, fitted)
@@ -193,10 +212,14 @@ class Adaptive:
         """The next point: the model's minimum in the region, or the least known way."""
         g, H = fitted.g, fitted.hessian
         e, Q = np.linalg.eigh(H)
-        s = ball_step(g, e, Q)
+        # The quadratic knows the centre only, the fit every reading: it says how far
+        # the quadratic's step can be trusted.
+        steps = np.outer(_SHORTER, ball_step(g, e, Q))
+        falls = fitted.falls(steps)
+        s = steps[falls.argmax()]
         spread, directions = np.linalg.eigh(fitted.gradient_covariance)
         unresolved = math.sqrt(max(spread[-1], 0.0)) > 0.5 * math.sqrt(g @ g)
-        explores = unresolved and state.iterations % 2 == 0
+        explores = self.explore and unresolved and state.iterations % 2 == 0
         u = s
         if explores:
             v = directions[:, -1]
@@ -204,88 +227,104 @@ class Adaptive:
             u = u / math.sqrt(u @ u)
         plan = Plan(
             x=state.centre_point + search.B @ u,
-            predicted=-float(g @ s + 0.5 * s @ H @ s),
+            predicted=max(float(falls.max()), 0.0),
             unresolved=unresolved,
             explores=explores,
             visible=float(np.maximum(0.5 * np.abs(e), np.abs(Q.T @ g)).max()),
+            blurred=unresolved and spread[-1] > _BLUR**2 and fitted.window.is_dense,
         )
         B = search.B
         entries = (g.size + 1) * (g.size + 2) / 2
-        if fitted.misfit <= 3.0 and fitted.window.y.size >= entries:
+        curvature_is_known = fitted.misfit <= 3.0 and fitted.window.y.size >= entries
+        if self.reshape and curvature_is_known:
             B = reshaped(B, fitted, e, Q)
         if state.iterations % 5 == 0:
             B = rounded(B)
+        settled = self._settled(state, search, fitted)
+        status = _status(state.centre_point, B, plan.x)
+        if settled >= _SETTLED and status is Status.RUNNING:
+            status = Status.SETTLED
         return replace(
             state,
-            memory=replace(search, B=B, fitted=fitted, plan=plan),
-            gauges=_gauges(search, fitted),
-            status=_status(state.centre_point, B, plan.x),
+            memory=replace(search, B=B, fitted=fitted, plan=plan, settled=settled),
+            gauges=gauges(fitted),
+            status=status,
         )
 
-    def _verify(
-        self, state: State[Search], search: Search, fitted: Posterior
-    ) -> State[Search]:
-        """Measure the centre again: nothing else tells drift from ascent."""
-        plan = replace(search.plan, x=state.centre_point, verifies=True)
-        return replace(state, memory=replace(search, fitted=fitted, plan=plan))
-
     # -- its parts -------------------------------------------------------------------
+
+    def _probe_point(self, state: State[Search]) -> Array:
+        """x0, the points x0 +- radius e_j in random order, x0 again.
+
+        In a fixed order the curvature would look like drift. Nearer after failures.
+        """
+        x, k = state.task.x0.copy(), state.readings
+        if 0 < k <= 2 * x.size:
+            assert state.task.radius is not None
+            order = np.arange(2 * x.size)
+            if self.shuffle:
+                order = np.random.default_rng(state.task.seed).permutation(order)
+            distance = math.ldexp(state.task.radius, -state.failures)
+            x[order[k - 1] // 2] += distance if order[k - 1] % 2 == 0 else -distance
+        return x
 
     def _begin(self, state: State[Search]) -> State[Search]:
         """The probe is complete: the first fit."""
         task, samples = state.task, state.samples
         assert task.radius is not None
         assert state.centre is not None
-        values = samples.values
+        old, new = state.centre, len(samples) - 1  # both at x0
+        values, times = samples.values, samples.times[samples.asked]
         noise, spread = task.noise, 1.0
         if noise is None:
             # x0 was measured twice; their difference is all there is to go by.
-            noise, spread = abs(values[-1] - values[state.centre]) / 1.4, 5.0
+            noise, spread = abs(values[new] - values[old]) / 1.4, 5.0
         noise = max(float(noise), 1e-9 * float(np.ptp(values)), 1e-100)
-        span = float(np.ptp(samples.times))
-        spacing = span / max(1, len(samples) - 1) if span > 0 else 1.0
+        span = float(np.ptp(times))
+        spacing = span / (times.size - 1) if span > 0 else 1.0
+        state = replace(state, centre=new)
         search = Search(
             B=task.radius * np.eye(task.x0.size),
             noise=noise,
             spread=spread,
             spacing=spacing,
-            evidence=_witness(samples, state.centre, len(samples) - 1, noise, spacing),
+            evidence=witness(samples, old, new, noise, spacing),
             belief=Belief(),
-            fitted=None,  # type: ignore[arg-type]
+            fitted=None,  # type: ignore[arg-type]  # set below, before it is used
             plan=Plan(task.x0, 0.0, True, True, math.inf),
         )
-        # The last point of the probe was x0 again: the freshest reading there.
-        state = replace(state, centre=len(samples) - 1)
-        window = self._window(state, len(samples) - 1, search)
-        fitted = posterior(window, start_components(window), spread)
+        window = self._window(state, new, search)
+        components = pinned(start_components(window), self._fixed())
+        fitted = posterior(window, components, spread)
         assert fitted is not None
         return self._iterate(state, replace(search, fitted=fitted), asked=False)
 
+    def _fixed(self) -> frozenset[str]:
+        """The variance components that are not chosen but set to their limit."""
+        names = []
+        if self.drift == "straight":
+            names.append("log_q")
+        if self.length == "infinite":
+            names.append("log_l")
+        return frozenset(names)
+
     def _extended(self, state: State[Search], search: Search) -> Posterior:
-        """The last fit with the newest reading, which is the centre if it repeats it.
+        """The last fit with the newest reading.
 
         From the start where the reading is too far out, or alone decides too much.
         """
         samples, fitted = state.samples, search.fitted
         assert state.centre is not None
-        row, x = len(samples) - 1, samples.points[-1]
-        if fitted.window.rows[-1] == row:
+        if fitted.window.rows[-1] == len(samples) - 1:
             return fitted
-        window = fitted.window.plus(
-            row,
-            x,
-            float(samples.times[-1]),
-            float(samples.values[-1]),
-            float(_relative_variances(samples.sigmas[-1:], search.noise)[0]),
-        )
+        window = fitted.window.plus_newest(samples)
         u = window.U[-1]
-        if u @ u < _FARTHEST**2:
-            if np.array_equal(x, samples.points[state.centre]):
-                window = replace(window, centre=window.y.size - 1)
+        extended = None
+        if u @ u < FARTHEST**2:
             extended = fitted.extended(window, search.spread)
-            if extended is not None:
-                return extended
-        return self._fit(state, state.centre, search, fitted.components)
+        if extended is None:
+            return self._fit(state, state.centre, search, fitted.components)
+        return extended
 
     def _fit(
         self,
@@ -297,59 +336,39 @@ class Adaptive:
     ) -> Posterior:
         """The fit around a centre; with calm components if these do not work."""
         window = self._window(state, centre, search, wider)
-        fitted = posterior(window, components, search.spread)
-        if fitted is None:
-            fitted = posterior(window, Components(2.0, 1.5, -6.0), search.spread)
-        return search.fitted if fitted is None else fitted
+        for chosen in (components, Components(2.0, 1.5, -6.0)):
+            fitted = posterior(window, pinned(chosen, self._fixed()), search.spread)
+            if fitted is not None:
+                return fitted
+        return search.fitted
 
     def _window(
         self, state: State[Search], centre: int, search: Search, wider: int = 1
     ) -> Window:
-        """The newest readings near the centre, with some others if they are few."""
-        samples, n = state.samples, state.task.x0.size
-        x = samples.points[centre]
-        U = np.linalg.solve(search.B, (samples.points - x).T).T
-        far = np.sqrt(np.einsum("ij,ij->i", U, U))
-        entries = (n + 1) * (n + 2) // 2
-        wanted = min(max(2 * entries + 2 * n, _SMALLEST_WINDOW), self.window)
-        size = min(wider * wanted, _LARGEST_FIT)
-        rows = np.flatnonzero(far <= self.reach)[-size:]
-        least = int(self.fill * (2 * n + 2))
-        if rows.size < least:
-            near = np.argsort(far, kind="stable")[:least]
-            rows = np.union1d(rows, near[far[near] < self.farthest])
-        newest = len(samples) - 1
-        also = [centre, newest] if far[newest] < _FARTHEST else [centre]
-        rows = np.union1d(rows, also)
-        times = samples.times[rows]
-        frame = Frame(
-            x=x,
-            B=search.B,
-            now=float(times[-1]),
-            first=float(times.min()),
-            spacing=search.spacing,
-            level=float(samples.values[centre]),
+        return window_around(
+            state.samples,
+            centre,
+            search.B,
+            reach=self.reach,
+            size=window_size(state.task.x0.size, self.window, wider),
             noise=search.noise,
-        )
-        return Window(
-            frame=frame,
-            rows=rows,
-            centre=int(np.searchsorted(rows, centre)),
-            U=U[rows],
-            times=times,
-            t=frame.t(times),
-            y=frame.y(samples.values[rows]),
-            variances=_relative_variances(samples.sigmas[rows], search.noise),
+            spacing=search.spacing,
         )
 
-    def _after_failure(self, state: State[Search]) -> State[Search]:
-        """Half the region, and half the step towards the point that failed."""
-        state = replace(state, failures=state.failures + 1, verdict=Verdict(False))
-        if state.memory is None:
-            return state
-        search, x = state.memory, state.centre_point
-        plan = replace(search.plan, x=x + 0.5 * (search.plan.x - x))
-        return replace(state, memory=replace(search, B=0.5 * search.B, plan=plan))
+    def _settled(self, state: State[Search], search: Search, fitted: Posterior) -> int:
+        """Iterations up to this one that found nothing left to gain.
+
+        In a curved valley single fits are sure of a minimum that is none; what they
+        say counts only once many of them agree.
+        """
+        ftol = self.ftol
+        if ftol == 0.0:
+            if state.task.has_budget:
+                return 0
+            ftol = _DEFAULT_FTOL * fitted.noise_std
+        if expected_excess(fitted) < ftol:
+            return search.settled + 1
+        return max(search.settled - _RELAPSE, 0)
 
     # -- the answer ------------------------------------------------------------------
 
@@ -362,76 +381,10 @@ class Adaptive:
             return first_readings(state)
         search, components = state.memory, state.memory.fitted.components
         wide = self._fit(state, state.centre, search, components, wider=4)
-        row, _ = _best_row(wide, search)
+        row, _ = best_row(wide, search.evidence, search.spread)
         centre = int(wide.window.rows[row])
         fitted = self._fit(state, centre, search, components, wider=4)
-        return _in_user_units(search, fitted, _recommended(fitted))
-
-
-def _recommended(fitted: Posterior) -> Array:
-    """The model's minimum if it is sure to be as good as the best measured point.
-
-    Both are judged by what they may turn out to be at worst: one standard error up.
-    """
-    e, Q = np.linalg.eigh(fitted.hessian)
-    measured = np.zeros_like(e)
-    candidates = [measured, ball_step(fitted.g, e, Q)]
-    now = fitted.window.frame.now
-
-    def at_worst(u: Array) -> float:
-        value, variance = fitted.predicted(u, now)
-        return value + math.sqrt(variance)
-
-    return min(candidates, key=at_worst)
-
-
-def _gauges(search: Search, fitted: Posterior) -> Gauges:
-    """Size of the region, the gradient and its error, in the user's units."""
-    scale = search.noise * math.sqrt(fitted.nu)
-    back = np.linalg.inv(search.B)
-    g = back.T @ fitted.g
-    variance = float(np.vdot(back @ back.T, fitted.gradient_covariance))
-    return Gauges(
-        radius=float(np.exp(np.log(np.linalg.svd(search.B)[1]).mean())),
-        gradient=scale * math.sqrt(g @ g),
-        gradient_std=scale * math.sqrt(max(variance, 0.0)),
-    )
-
-
-def _in_user_units(search: Search, fitted: Posterior, u: Array) -> Estimate:
-    """The answer, at `u` in the region of a fit."""
-    frame, H = fitted.window.frame, fitted.hessian
-    scale = search.noise * math.sqrt(fitted.nu)
-    back = np.linalg.inv(frame.B)
-    e, Q = np.linalg.eigh(H)
-    x_std = np.full(e.size, math.nan)
-    if e[0] > 1e-12 * abs(e[-1]):
-        spread = frame.B @ ((Q / e) @ Q.T)
-        variance = (spread @ fitted.gradient_covariance @ spread.T).diagonal()
-        x_std = np.sqrt(np.maximum(variance, 0.0))
-    times = np.linspace(frame.first, frame.now, CURVE_POINTS)
-    drift, drift_std = fitted.drift_curve(times)
-    rate, rate_std = fitted.drift_rate
-    value, value_variance = fitted.predicted(u, frame.now)
-    return Estimate(
-        x=frame.x + frame.B @ u,
-        x_std=x_std,
-        t=frame.now,
-        fun=frame.level + scale * value,
-        fun_std=scale * math.sqrt(value_variance),
-        jac=scale * (back.T @ (fitted.g + H @ u)),
-        hess=scale * (back.T @ H @ back),
-        drift_rate=scale * rate,
-        drift_rate_std=scale * rate_std,
-        drift=DriftCurve(times, scale * drift, scale * drift_std),
-        noise_std=scale,
-    )
-
-
-def _relative_variances(sigmas: Array, noise: float) -> Array:
-    """Variances of readings over the assumed one: those stated, else one."""
-    ratio = np.where(np.isnan(sigmas), 1.0, sigmas / noise)
-    return np.asarray(np.clip(ratio, 1e-6, 1e6) ** 2)
+        return in_user_units(fitted, recommended(fitted))
 
 
 def _judged(search: Search, samples: SampleSet) -> float:
@@ -441,7 +394,8 @@ def _judged(search: Search, samples: SampleSet) -> float:
     innovation, std = search.fitted.innovation(
         u, float(samples.times[-1]), float(samples.values[-1])
     )
-    ratio = (plan.predicted - innovation + 4.0) / (plan.predicted + 4.0)
+    achieved = float(search.fitted.falls(u[None])[0]) - innovation
+    ratio = (achieved + 4.0) / (plan.predicted + 4.0)  # 4: what noise alone may do
     return size_factor(
         ratio=None if plan.explores else ratio,
         length=math.sqrt(u @ u),
@@ -456,72 +410,28 @@ def _learned(state: State[Search], search: Search) -> tuple[State[Search], Searc
     assert old is not None
     if new == old or not np.array_equal(samples.points[new], samples.points[old]):
         return state, search
-    evidence = _witness(samples, old, new, search.noise, search.spacing)
+    evidence = witness(samples, old, new, search.noise, search.spacing)
     return replace(state, centre=new), replace(
         search, evidence=evidence.after(search.evidence)
     )
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What two readings at one place have shown of the drift.
-
-    In units of the assumed noise per spacing, whatever the noise turns out to be.
-    Nothing else can tell drift from ascent. All of it moves along when an affine drift
-    is added to the readings, so the method stays blind to that.
-    """
-
-    slope: float  # between the latest two readings at one place
-    slope_std: float
-    unrest: float  # largest change of that slope so far, beyond its error
-
-    def after(self, earlier: Evidence) -> Evidence:
-        error = 3.0 * math.hypot(self.slope_std, earlier.slope_std)
-        change = abs(self.slope - earlier.slope) - error
-        return replace(self, unrest=max(earlier.unrest, change, 0.0))
-
-    def explains(self, rise: Array, age: Array, noise_std: float) -> NDArray[np.bool_]:
-        """Whether readings `rise` above one that is `age` older may be drift alone."""
-        # An old slope is no licence: beyond this the centre is measured again.
-        unsure = np.minimum(2.0 * self.slope_std * np.abs(age), 4.0)
-        noise = noise_std * (6.0 + unsure)
-        return np.asarray(
-            rise <= self.slope * age + 2.0 * self.unrest * np.abs(age) + noise
-        )
+def _verifying(
+    state: State[Search], search: Search, fitted: Posterior
+) -> State[Search]:
+    """Measure the centre again: nothing else tells drift from ascent."""
+    plan = replace(search.plan, x=state.centre_point, verifies=True)
+    return replace(state, memory=replace(search, fitted=fitted, plan=plan))
 
 
-def _witness(
-    samples: SampleSet, old: int, new: int, noise: float, spacing: float
-) -> Evidence:
-    """Two readings at one place."""
-    gap = (samples.times[new] - samples.times[old]) / spacing
-    if gap == 0.0:
-        return Evidence(0.0, math.sqrt(2.0), 0.0)
-    slope = (samples.values[new] - samples.values[old]) / noise / gap
-    return Evidence(float(slope), math.sqrt(2.0) / abs(float(gap)), 0.0)
-
-
-def _best_row(fitted: Posterior, search: Search) -> tuple[int, bool]:
-    """The lowest smoothed value in the region that the readings do not deny.
-
-    A point owes its rank to the drift correction if its reading is higher than the
-    centre's. It is taken only as far as the drift has been seen to go; the flag says
-    that a better one was left out for that reason.
-    """
-    window = fitted.window
-    inside = np.einsum("ij,ij->i", window.U, window.U) <= 1.1**2
-    plausible = fitted.steady <= fitted.steady[window.centre] + 4.0
-    rise = window.y - window.y[window.centre]
-    age = window.t - window.t[window.centre]
-    # A noise estimate far from the assumed level is misfit, and no excuse.
-    noise_std = min(math.sqrt(fitted.nu), math.exp(1.5 * search.spread))
-    known = search.evidence.explains(rise, age, noise_std)
-    candidate = inside & plausible
-    candidate[window.centre] = known[window.centre] = True
-    best = int(np.where(candidate, fitted.smooth, np.inf).argmin())
-    if known[best]:
-        return best, False
-    return int(np.where(candidate & known, fitted.smooth, np.inf).argmin()), True
+def _after_failure(state: State[Search]) -> State[Search]:
+    """Half the region, and half the step towards the point that failed."""
+    state = replace(state, failures=state.failures + 1, verdict=Verdict(False))
+    if state.memory is None:
+        return state
+    search, x = state.memory, state.centre_point
+    plan = replace(search.plan, x=x + 0.5 * (search.plan.x - x))
+    return replace(state, memory=replace(search, B=0.5 * search.B, plan=plan))
 
 
 def _status(x: Array, B: Array, planned: Array) -> Status:
@@ -531,17 +441,3 @@ def _status(x: Array, B: Array, planned: Array) -> Status:
     if size < 1e-13 * max(1.0, math.sqrt(x @ x)):
         return Status.STAGNATED
     return Status.RUNNING
-
-
-def _probe_point(state: State[Search]) -> Array:
-    """x0, the points x0 +- radius e_j in random order, x0 again; nearer after failures.
-
-    In a fixed order the curvature would look like drift.
-    """
-    x, k = state.task.x0.copy(), state.readings
-    if 0 < k <= 2 * x.size:
-        assert state.task.radius is not None
-        order = np.random.default_rng(state.task.seed).permutation(2 * x.size)
-        distance = math.ldexp(state.task.radius, -state.failures)
-        x[order[k - 1] // 2] += distance if order[k - 1] % 2 == 0 else -distance
-    return x

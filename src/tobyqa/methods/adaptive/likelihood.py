@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .posterior import Components, Posterior, Window, posterior
+from .posterior import Components, Posterior, posterior
+from .window import Window
 
 # Bounds of the search. An unbounded q would absorb spatial misfit, an unbounded a
 # noise; both let the iterates run away.
@@ -52,12 +53,25 @@ def start_components(window: Window) -> Components:
     return bounded(Components(curved, float(np.log(4.0)), -2.0))
 
 
-def improve(fitted: Posterior, spread: float, belief: Belief, sweeps: int) -> Posterior:
-    """Search along each component in turn, doubling the step while it helps."""
+def pinned(components: Components, fixed: frozenset[str]) -> Components:
+    """The components, those of these names at the limit where they have no effect."""
+    limits = {"log_q": _BOUNDS["log_q"][0], "log_l": _BOUNDS["log_l"][1]}
+    return replace(components, **{name: limits[name] for name in fixed})
+
+
+def improve(
+    fitted: Posterior,
+    spread: float,
+    belief: Belief,
+    sweeps: int,
+    fixed: frozenset[str],
+) -> Posterior:
+    """Search along each free component in turn, doubling the step while it helps."""
+    free = [name for name in _BOUNDS if name not in fixed]
     best, score = fitted, _score(fitted, belief)
     for _ in range(sweeps):
         before = score
-        for name in _BOUNDS:
+        for name in free:
             best, score = _line_search(best, score, name, spread, belief)
         if before - score < _GAIN:
             break

@@ -5,10 +5,7 @@
 =========  =============================================================  ========
 symbol     meaning                                                        shape
 =========  =============================================================  ========
-u          position in the region, B^-1 (x - centre); |u| <= 1 inside     (n,)
-theta      time since now, in spans of the window: -1 ... 0               (m,)
-t          time since the window's first reading, in mean spacings        (m,)
-y          readings above the centre's, in units of the assumed noise     (m,)
+u, theta   position and time, see `window`; t, y likewise                 (m,)
 K          (Cov curved + Cov wander) / nu + noise variances = LL'         (m, m)
 X_w, y_w   whitened columns L^-1 [1, u, theta] and readings L^-1 y        (m, p)
 V          V V' = pseudo-inverse of S = X_w' X_w                          (p, r)
@@ -29,90 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ...kernels import damped_powell, integrated_wiener, wiener_between
+from ...kernels import damped_powell, wiener_between
+from .window import Window
 
 Array = NDArray[np.float64]
 
 _JITTER = 1e-10  # relative, on the diagonal of the signal's covariance
 _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The units of a fit: where its region lies, what it counts time and value from."""
-
-    x: Array  # centre of the region
-    B: Array
-    now: float  # time of the newest reading
-    first: float  # time of the earliest one
-    spacing: float  # unit of time
-    level: float  # the centre's value: where it counts, nothing must be clipped
-    noise: float  # assumed standard deviation of a reading
-
-    def u(self, points: Array) -> Array:
-        """Positions in the region, one per row."""
-        return np.asarray(np.linalg.solve(self.B, (points - self.x).T).T)
-
-    def theta(self, times: Array) -> Array:
-        span = self.now - self.first
-        return np.asarray((times - self.now) / (span if span > 0.0 else 1.0))
-
-    def t(self, times: Array) -> Array:
-        """Before the window began the drift is taken to be straight."""
-        return np.maximum((times - self.first) / self.spacing, 0.0)
-
-    def y(self, values: Array) -> Array:
-        return np.clip((values - self.level) / self.noise, -1e9, 1e9)
-
-
-@dataclass(frozen=True)
-class Window:
-    """The readings under consideration, the newest one last."""
-
-    frame: Frame
-    rows: NDArray[np.int64]  # in the search's history
-    centre: int  # row of the centre within the window
-    U: Array  # (m, n)
-    times: Array
-    t: Array
-    y: Array
-    variances: Array  # of the readings, relative to the assumed noise
-
-    @cached_property
-    def theta(self) -> Array:
-        return self.frame.theta(self.times)
-
-    @cached_property
-    def gram(self) -> Array:
-        """u_i.u_j."""
-        return np.asarray(self.U @ self.U.T)
-
-    @cached_property
-    def wiener(self) -> Array:
-        return integrated_wiener(self.t)
-
-    @property
-    def spare(self) -> int:
-        """Readings beyond the number of unpenalised coefficients, at least one."""
-        m, n = self.U.shape
-        return max(1, int(m - n - 2))
-
-    def plus(
-        self, row: int, x: Array, time: float, value: float, variance: float
-    ) -> Window:
-        """The window with one more reading, in the same frame."""
-        frame = self.frame
-        return Window(
-            frame=frame,
-            rows=np.append(self.rows, row),
-            centre=self.centre,
-            U=np.vstack([self.U, frame.u(x[None])]),
-            times=np.append(self.times, time),
-            t=np.append(self.t, frame.t(np.array(time))),
-            y=np.append(self.y, frame.y(np.array(value))),
-            variances=np.append(self.variances, variance),
-        )
 
 
 @dataclass(frozen=True)
@@ -139,6 +60,11 @@ class Posterior:
     _X_w: Array
     _y_w: Array
     _V: Array
+
+    @property
+    def noise_std(self) -> float:
+        """Estimated standard deviation of a reading, in the user's units."""
+        return self.window.frame.noise * math.sqrt(self.nu)
 
     @property
     def g(self) -> Array:
@@ -243,6 +169,14 @@ class Posterior:
         unsure = self._V.T @ (x - self._X_w.T @ w)
         variance = own - float(w @ w) + float(unsure @ unsure)
         return float(x @ self.beta + k @ self.lam), max(float(variance), 0.0)
+
+    def falls(self, U: Array) -> Array:
+        """Expected fall from the centre to each row of U, at one and the same time."""
+        length = math.exp(self.components.log_l)
+        near = np.exp(-np.einsum("ij,ij->i", U, U) / (2.0 * length**2))
+        Z = (U @ self.window.U.T) / length**2
+        curved = (np.expm1(Z) - Z) @ (self._damping * self.lam)
+        return np.asarray(-(U @ self.g) - self._a2 * length**4 * near * curved)
 
     def innovation(self, u: Array, time: float, value: float) -> tuple[float, float]:
         """How far a new reading is from what this fit expects; its standard deviation.

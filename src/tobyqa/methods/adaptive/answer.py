@@ -1,0 +1,94 @@
+"""What a fit says of the answer, in the user's units."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...result import CURVE_POINTS, DriftCurve
+from ...state import Estimate, Gauges
+from ...step import ball_step
+from .posterior import Posterior
+
+Array = NDArray[np.float64]
+
+
+def recommended(fitted: Posterior) -> Array:
+    """The model's minimum if it is sure to be as good as the best measured point.
+
+    Both are judged by what they may turn out to be at worst: one standard error up.
+    """
+    e, Q = np.linalg.eigh(fitted.hessian)
+    measured = np.zeros_like(e)
+    candidates = [measured, ball_step(fitted.g, e, Q)]
+    now = fitted.window.frame.now
+
+    def at_worst(u: Array) -> float:
+        value, variance = fitted.predicted(u, now)
+        return value + math.sqrt(variance)
+
+    return min(candidates, key=at_worst)
+
+
+def expected_excess(fitted: Posterior) -> float:
+    """Expected height of the centre above the minimum; infinite if that is not known.
+
+    With gradient g and its covariance P, (g'H^-1 g + tr H^-1 P) / 2, every curvature
+    taken two standard errors lower than estimated. It counts as known if all are
+    positive even so, the readings are as loud as the model says, and the minimum is
+    well inside the region.
+    """
+    e, Q = np.linalg.eigh(fitted.hessian)
+    low = e - 2.0 * np.sqrt(fitted.curvature_variances(Q))
+    if fitted.misfit > 3.0 or not (low > 0.0).all():
+        return math.inf
+    h = Q.T @ fitted.g
+    if np.sum((h / low) ** 2) > 0.5**2:
+        return math.inf
+    P = (Q.T @ fitted.gradient_covariance @ Q).diagonal()
+    return fitted.noise_std * 0.5 * float(np.sum((h**2 + P) / low))
+
+
+def gauges(fitted: Posterior) -> Gauges:
+    """Size of the region, the gradient and its error, in the user's units."""
+    scale = fitted.noise_std
+    back = np.linalg.inv(fitted.window.frame.B)
+    g = back.T @ fitted.g
+    variance = float(np.vdot(back @ back.T, fitted.gradient_covariance))
+    return Gauges(
+        radius=float(np.exp(np.log(np.linalg.svd(fitted.window.frame.B)[1]).mean())),
+        gradient=scale * math.sqrt(g @ g),
+        gradient_std=scale * math.sqrt(max(variance, 0.0)),
+    )
+
+
+def in_user_units(fitted: Posterior, u: Array) -> Estimate:
+    """The answer, at `u` in the region of a fit."""
+    frame, H = fitted.window.frame, fitted.hessian
+    scale = fitted.noise_std
+    back = np.linalg.inv(frame.B)
+    e, Q = np.linalg.eigh(H)
+    x_std = np.full(e.size, math.nan)
+    if e[0] > 1e-12 * abs(e[-1]):
+        spread = frame.B @ ((Q / e) @ Q.T)
+        variance = (spread @ fitted.gradient_covariance @ spread.T).diagonal()
+        x_std = np.sqrt(np.maximum(variance, 0.0))
+    times = np.linspace(frame.first, frame.now, CURVE_POINTS)
+    drift, drift_std = fitted.drift_curve(times)
+    rate, rate_std = fitted.drift_rate
+    value, value_variance = fitted.predicted(u, frame.now)
+    return Estimate(
+        x=frame.x + frame.B @ u,
+        x_std=x_std,
+        t=frame.now,
+        fun=frame.level + scale * value,
+        fun_std=scale * math.sqrt(value_variance),
+        jac=scale * (back.T @ (fitted.g + H @ u)),
+        hess=scale * (back.T @ H @ back),
+        drift_rate=scale * rate,
+        drift_rate_std=scale * rate_std,
+        drift=DriftCurve(times, scale * drift, scale * drift_std),
+        noise_std=scale,
+    )

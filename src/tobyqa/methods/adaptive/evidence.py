@@ -1,0 +1,76 @@
+"""What repeated readings have shown of the drift, and which centre it allows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...samples import SampleSet
+from .posterior import Posterior
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What two readings at one place have shown of the drift.
+
+    In units of the assumed noise per spacing, whatever the noise turns out to be.
+    Nothing else can tell drift from ascent. All of it moves along when an affine drift
+    is added to the readings, so the method stays blind to that.
+    """
+
+    slope: float  # between the latest two readings at one place
+    slope_std: float
+    unrest: float  # largest change of that slope so far, beyond its error
+
+    def after(self, earlier: Evidence) -> Evidence:
+        error = 3.0 * math.hypot(self.slope_std, earlier.slope_std)
+        change = abs(self.slope - earlier.slope) - error
+        return replace(self, unrest=max(earlier.unrest, change, 0.0))
+
+    def explains(self, rise: Array, age: Array, noise_std: float) -> NDArray[np.bool_]:
+        """Whether readings `rise` above one that is `age` older may be drift alone."""
+        # An old slope is no licence: beyond this the centre is measured again.
+        unsure = np.minimum(2.0 * self.slope_std * np.abs(age), 4.0)
+        noise = noise_std * (6.0 + unsure)
+        return np.asarray(
+            rise <= self.slope * age + 2.0 * self.unrest * np.abs(age) + noise
+        )
+
+
+def witness(
+    samples: SampleSet, old: int, new: int, noise: float, spacing: float
+) -> Evidence:
+    """Two readings at one place."""
+    gap = (samples.times[new] - samples.times[old]) / spacing
+    if gap == 0.0:
+        return Evidence(0.0, math.sqrt(2.0), 0.0)
+    slope = (samples.values[new] - samples.values[old]) / noise / gap
+    return Evidence(float(slope), math.sqrt(2.0) / abs(float(gap)), 0.0)
+
+
+def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int, bool]:
+    """The lowest smoothed value in the region that the readings do not deny.
+
+    A point owes its rank to the drift correction if its reading is higher than the
+    centre's. It is taken only as far as the drift has been seen to go; the flag says
+    that a better one was left out for that reason.
+    """
+    window = fitted.window
+    inside = np.einsum("ij,ij->i", window.U, window.U) <= 1.1**2
+    plausible = fitted.steady <= fitted.steady[window.centre] + 4.0
+    rise = window.y - window.y[window.centre]
+    age = window.t - window.t[window.centre]
+    # A noise estimate far from the assumed level is misfit, and no excuse.
+    noise_std = min(math.sqrt(fitted.nu), math.exp(1.5 * spread))
+    known = evidence.explains(rise, age, noise_std)
+    candidate = inside & plausible
+    candidate[window.centre] = known[window.centre] = True
+    best = int(np.where(candidate, fitted.smooth, np.inf).argmin())
+    if known[best]:
+        return best, False
+    return int(np.where(candidate & known, fitted.smooth, np.inf).argmin()), True

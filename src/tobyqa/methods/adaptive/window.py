@@ -1,0 +1,170 @@
+"""Which readings a fit is made of, and in which units.
+
+=======  ==================================================================
+symbol   meaning
+=======  ==================================================================
+u        position in the region, B^-1 (x - centre); |u| <= 1 inside
+theta    time since now, in spans of the window: -1 ... 0
+t        time since the window's first reading, in mean spacings
+y        readings above the centre's, in units of the assumed noise
+=======  ==================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import integrated_wiener
+from ...samples import SampleSet
+
+Array = NDArray[np.float64]
+
+FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
+_NEAR = 2.0  # regions
+_LARGEST_FIT = 600  # readings in the final, wider fit
+_SMALLEST_WINDOW = 60  # few variables need as many readings to know the drift
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The units of a fit: where its region lies, what it counts time and value from."""
+
+    x: Array  # centre of the region
+    B: Array
+    now: float  # time of the newest reading
+    first: float  # time of the earliest one
+    spacing: float  # unit of time
+    level: float  # the centre's value: where it counts, nothing must be clipped
+    noise: float  # assumed standard deviation of a reading
+
+    def u(self, points: Array) -> Array:
+        """Positions in the region, one per row."""
+        return np.asarray(np.linalg.solve(self.B, (points - self.x).T).T)
+
+    def theta(self, times: Array) -> Array:
+        span = self.now - self.first
+        return np.asarray((times - self.now) / (span if span > 0.0 else 1.0))
+
+    def t(self, times: Array) -> Array:
+        """Before the window began the drift is taken to be straight."""
+        return np.maximum((times - self.first) / self.spacing, 0.0)
+
+    def y(self, values: Array) -> Array:
+        return np.clip((values - self.level) / self.noise, -1e9, 1e9)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The readings under consideration, the newest one last."""
+
+    frame: Frame
+    rows: NDArray[np.int64]  # in the search's history
+    centre: int  # row of the centre within the window
+    U: Array  # (m, n)
+    times: Array
+    t: Array
+    y: Array
+    variances: Array  # of the readings, relative to the assumed noise
+
+    @cached_property
+    def theta(self) -> Array:
+        return self.frame.theta(self.times)
+
+    @cached_property
+    def gram(self) -> Array:
+        """u_i.u_j."""
+        return np.asarray(self.U @ self.U.T)
+
+    @cached_property
+    def wiener(self) -> Array:
+        return integrated_wiener(self.t)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the region itself holds enough readings for a gradient."""
+        squares = np.einsum("ij,ij->i", self.U, self.U)
+        return bool(np.count_nonzero(squares <= _NEAR**2) >= 2 * self.U.shape[1] + 2)
+
+    @property
+    def spare(self) -> int:
+        """Readings beyond the number of unpenalised coefficients, at least one."""
+        m, n = self.U.shape
+        return max(1, int(m - n - 2))
+
+    def plus_newest(self, samples: SampleSet) -> Window:
+        """The window with the newest reading, in the same frame.
+
+        If it was taken at the centre, it is the centre from now on.
+        """
+        frame, x = self.frame, samples.points[-1]
+        variance = relative_variances(samples.sigmas[-1:], frame.noise)
+        return Window(
+            frame=frame,
+            rows=np.append(self.rows, len(samples) - 1),
+            centre=self.rows.size if np.array_equal(x, frame.x) else self.centre,
+            U=np.vstack([self.U, frame.u(x[None])]),
+            times=np.append(self.times, samples.times[-1]),
+            t=np.append(self.t, frame.t(samples.times[-1:])),
+            y=np.append(self.y, frame.y(samples.values[-1:])),
+            variances=np.append(self.variances, variance),
+        )
+
+
+def window_size(n: int, limit: int, wider: int = 1) -> int:
+    """Readings in a fit: twice the coefficients of a quadratic, and some."""
+    entries = (n + 1) * (n + 2) // 2
+    wanted = min(max(2 * entries + 2 * n, _SMALLEST_WINDOW), limit)
+    return min(wider * wanted, _LARGEST_FIT)
+
+
+def window_around(
+    samples: SampleSet,
+    centre: int,
+    B: Array,
+    *,
+    reach: float,
+    size: int,
+    noise: float,
+    spacing: float,
+) -> Window:
+    """The newest readings near the centre, with some others if they are few."""
+    x = samples.points[centre]
+    n = x.size
+    U = np.linalg.solve(B, (samples.points - x).T).T
+    far = np.sqrt(np.einsum("ij,ij->i", U, U))
+    rows = np.flatnonzero(far <= reach)[-size:]
+    if rows.size < 2 * n + 2:
+        near = np.argsort(far, kind="stable")[: 2 * n + 2]
+        rows = np.union1d(rows, near[far[near] < FARTHEST])
+    newest = len(samples) - 1
+    rows = np.union1d(rows, [centre, newest] if far[newest] < FARTHEST else [centre])
+    times = samples.times[rows]
+    frame = Frame(
+        x=x,
+        B=B,
+        now=float(times[-1]),
+        first=float(times.min()),
+        spacing=spacing,
+        level=float(samples.values[centre]),
+        noise=noise,
+    )
+    return Window(
+        frame=frame,
+        rows=rows,
+        centre=int(np.searchsorted(rows, centre)),
+        U=U[rows],
+        times=times,
+        t=frame.t(times),
+        y=frame.y(samples.values[rows]),
+        variances=relative_variances(samples.sigmas[rows], noise),
+    )
+
+
+def relative_variances(sigmas: Array, noise: float) -> Array:
+    """Variances of readings over the assumed one: those stated, else one."""
+    ratio = np.where(np.isnan(sigmas), 1.0, sigmas / noise)
+    return np.asarray(np.clip(ratio, 1e-6, 1e6) ** 2)
