@@ -68,7 +68,10 @@ def test_report_of_several_runs_and_some_cells(files, capsys):
     text = (files / "report" / "README.md").read_text(encoding="utf-8")
     assert "# Study tiny and longer" in text
     assert text.count("2 of 2") == 2
-    assert re.search(r"seeds of longer +\| 1 ", text)
+    assert re.search(r"seeds in longer +\| 1 ", text)
+    capsys.readouterr()
+    assert main(["report", "tiny", "tiny", "--out", "twice"]) != 0
+    assert "in several of the directories" in capsys.readouterr().err
 
 
 def test_list_shows_everything():

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from tobyqa.bench.channels import channel_names
@@ -186,14 +187,15 @@ def _report(args: argparse.Namespace) -> int:
             kept = [record for record in store.records() if record.cell in wanted]
             studies.append(store.study)
             records += kept
-            facts.append(_facts(store, kept, len(wanted)))
+            facts.append(_facts(store, Path(directory).name, kept, len(wanted)))
     if not records:
         raise ValueError(f"{' '.join(args.dirs)}: no records yet")
+    _check_distinct(records)
     referees = dict.fromkeys(s for study in studies for s in study.reference_solvers)
     files = write_report(
         records,
         args.out,
-        title=f"Study {' and '.join(study.name for study in studies)}",
+        title=f"Study {' and '.join(dict.fromkeys(s.name for s in studies))}",
         reference_solvers=tuple(referees),
         about={k: v for fact in facts for k, v in fact.items()},
     )
@@ -202,16 +204,28 @@ def _report(args: argparse.Namespace) -> int:
     return 0
 
 
-def _facts(store: Store, records: Sequence[Record], wanted: int) -> dict[str, str]:
+def _check_distinct(records: Sequence[Record]) -> None:
+    """One record per cell: two would count twice."""
+    counts = Counter(record.cell for record in records)
+    cell, most = counts.most_common(1)[0]
+    if most > 1:
+        raise ValueError(f"{cell} is in several of the directories; leave one out")
+
+
+def _facts(
+    store: Store, directory: str, records: Sequence[Record], wanted: int
+) -> dict[str, str]:
     """What a reader must know about one run."""
     study = store.study
     seeds = sorted({record.cell.seed for record in records})
+    solvers = dict.fromkeys(record.cell.solver for record in records)
     versions = ", ".join(f"{k} {v}" for k, v in store.environment().items())
     return {
         f"study {study.name}": f"version {study.version}: {study.description}",
-        f"seeds of {study.name}": ", ".join(map(str, seeds)),
-        f"cells of {study.name}": f"{len(records)} of {wanted}",
-        f"versions of {study.name}": versions,
+        f"seeds in {directory}": ", ".join(map(str, seeds)),
+        f"solvers in {directory}": ", ".join(solvers),
+        f"cells in {directory}": f"{len(records)} of {wanted}",
+        f"versions in {directory}": versions,
     }
 
 
