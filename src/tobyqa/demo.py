@@ -64,7 +64,7 @@ def run() -> list[Row]:
     solvers: dict[str, Callable[[Instrument], Array]] = {
         "SciPy Nelder-Mead": lambda fun: _scipy(fun, "Nelder-Mead"),
         "SciPy COBYQA": lambda fun: _scipy(fun, "COBYQA"),
-        "tobyqa": lambda fun: minimize(fun, START, noise=NOISE, maxfev=BUDGET).x,
+        "tobyqa": lambda fun: minimize(fun, START, noise=NOISE, maxfev=BUDGET, rng=0).x,
     }
     return [
         Row(name, [latent(solve(Instrument(seed))) for seed in SEEDS])
