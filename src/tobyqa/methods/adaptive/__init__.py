@@ -48,6 +48,9 @@ Array = NDArray[np.float64]
 
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
+_MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
+_CHANGED = 0.1  # relative change of the region that a fit bears
+_MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
@@ -187,12 +190,16 @@ class Adaptive:
                 search = replace(search, belief=search.belief.after(fitted))
 
         row, doubted = best_row(fitted, search.evidence, search.spread)
-        centre = int(fitted.window.rows[row])
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and self.verify and not centre_is_fresh:
             return _verifying(replace(state, iterations=k), search, fitted)
         search = replace(search, B=factor * search.B)
-        fitted = self._fit(state, centre, search, rescaled(fitted.components, factor))
+        centre = int(fitted.window.rows[row])
+        if _is_outdated(fitted, row, search.B):
+            components = rescaled(fitted.components, factor)
+            fitted = self._fit(state, centre, search, components)
+        else:
+            centre = int(fitted.window.rows[fitted.window.centre])
         achieved = float(fitted.steady[fitted.window.centre] - fitted.steady[-1])
         judged = replace(
             state,
@@ -210,7 +217,7 @@ class Adaptive:
         self, state: State[Search], search: Search, fitted: Posterior
     ) -> State[Search]:
         """The next point: the model's minimum in the region, or the least known way."""
-        g, H = fitted.g, fitted.hessian
+        g, H, frame = fitted.g, fitted.hessian, fitted.window.frame
         e, Q = np.linalg.eigh(H)
         # The quadratic knows the centre only, the fit every reading: it says how far
         # the quadratic's step can be trusted.
@@ -226,7 +233,7 @@ class Adaptive:
             u = 0.3 * s + (-v if g @ v > 0 else v)
             u = u / math.sqrt(u @ u)
         plan = Plan(
-            x=state.centre_point + search.B @ u,
+            x=frame.x + frame.B @ u,
             predicted=max(float(falls.max()), 0.0),
             unresolved=unresolved,
             explores=explores,
@@ -414,6 +421,20 @@ def _learned(state: State[Search], search: Search) -> tuple[State[Search], Searc
     return replace(state, centre=new), replace(
         search, evidence=evidence.after(search.evidence)
     )
+
+
+def _is_outdated(fitted: Posterior, row: int, B: Array) -> bool:
+    """Whether a fit that has been extended so far should be made anew.
+
+    It costs a factorisation, and a fit that is a little off the best point or the
+    region is as good.
+    """
+    window = fitted.window
+    u = window.U[row]
+    centre_has_moved = u @ u > _MOVED**2
+    change = np.linalg.solve(window.frame.B, B) - np.eye(u.size)
+    region_has_changed = float(np.abs(change).max()) > _CHANGED
+    return centre_has_moved or region_has_changed or window.extended >= _MOST_ROWS
 
 
 def _verifying(

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 _NEAR = 2.0  # regions
 _LARGEST_FIT = 600  # readings in the final, wider fit
-_SMALLEST_WINDOW = 60  # few variables need as many readings to know the drift
+_SMALLEST_WINDOW = 150  # few variables need as many readings to know the drift
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ class Window:
     t: Array
     y: Array
     variances: Array  # of the readings, relative to the assumed noise
+    extended: int = 0  # readings added since it was chosen
 
     @cached_property
     def theta(self) -> Array:
@@ -111,6 +112,7 @@ class Window:
             t=np.append(self.t, frame.t(samples.times[-1:])),
             y=np.append(self.y, frame.y(samples.values[-1:])),
             variances=np.append(self.variances, variance),
+            extended=self.extended + 1,
         )
 
 
