@@ -143,7 +143,7 @@ def test_wrong_files_are_explained(tmp_path, old, new, text):
 
 
 def test_unknown_studies_are_explained(tmp_path):
-    with pytest.raises(ValueError, match="one of ablation, adaptive, adaptive-dev, hessian"):
+    with pytest.raises(ValueError, match="one of ablation, adaptive, "):
         load_study("smok")
     with pytest.raises(ValueError, match="there is no study file"):
         load_study(tmp_path / "absent.toml")
