@@ -37,7 +37,7 @@ VARIANTS: Mapping[str, str] = {
     "paper:hessian=interpolated": "+ interpolated H",
     "paper:drift_compensation=False": "– drift compensation",
     "paper:curvature_kernel=False": "– curvature kernel A",
-    "paper:curvature_prior=carried": "+ Powell update",
+    "paper:hessian=interpolated,curvature_prior=carried": "+ Powell update",
     "paper:sigma_rule=frozen": "frozen sigma",
 }
 CURVATURES: Mapping[str, str] = {

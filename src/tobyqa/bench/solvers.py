@@ -33,7 +33,7 @@ ABLATIONS = (
     "paper:hessian=interpolated",
     "paper:drift_compensation=False",
     "paper:curvature_kernel=False",
-    "paper:curvature_prior=carried",
+    "paper:hessian=interpolated,curvature_prior=carried",
     "paper:sigma_rule=frozen",
 )
 
