@@ -350,3 +350,18 @@ def test_every_ablation_is_a_search_of_its_own(change):
     if not acts_on_occasion_only:
         assert not np.array_equal(plain.history.x, changed.history.x)
     assert rosenbrock(changed.x) < rosenbrock(rng_start)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 100.0])
+def test_without_noise_a_bowl_is_solved_under_any_steady_drift(beta):
+    for n, budget in ((2, 100), (6, 200)):
+        clock = iter(range(budget))
+        res = tobyqa.minimize(
+            lambda x, clock=clock: bowl(x) + beta * next(clock),
+            np.zeros(n),
+            noise=0.0,
+            maxfev=budget,
+            rng=0,
+        )
+        assert bowl(res.x) < 1e-6
+        assert res.drift_rate == pytest.approx(beta, abs=1e-3)

@@ -51,6 +51,7 @@ _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncert
 _MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
 _CHANGED = 0.1  # relative change of the region that a fit bears
 _MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
+_NOISE_FLOOR = 1e-6  # of the first readings' range; finer, the fit has no digits left
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
@@ -286,7 +287,7 @@ class Adaptive:
         if noise is None:
             # x0 was measured twice; their difference is all there is to go by.
             noise, spread = abs(values[new] - values[old]) / 1.4, 5.0
-        noise = max(float(noise), 1e-9 * float(np.ptp(values)), 1e-100)
+        noise = max(float(noise), _NOISE_FLOOR * float(np.ptp(values)), 1e-100)
         span = float(np.ptp(times))
         spacing = span / (times.size - 1) if span > 0 else 1.0
         state = replace(state, centre=new)
