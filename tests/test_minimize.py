@@ -117,9 +117,11 @@ def test_failed_evaluations_are_counted_and_survived(bad):
         return bad() if next(calls) % 5 == 3 else sphere(x)
 
     res = minimize(fun, [0.0, 0.0], noise=0.0, maxfev=150)
-    assert res.nfail == 30
-    assert np.isnan(res.history.value).sum() == 30
-    assert sphere(res.x) < 0.05
+    failed = sum(k % 5 == 3 for k in range(res.nfev))
+    assert failed > 5
+    assert res.nfail == failed
+    assert np.isnan(res.history.value).sum() == failed
+    assert sphere(res.x) < 1e-6
 
 
 def test_always_failing_ends_with_the_reason():

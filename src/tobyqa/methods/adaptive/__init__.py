@@ -39,7 +39,7 @@ from ...state import (
 from ...step import ball_step
 from .answer import expected_excess, gauges, in_user_units, recommended
 from .evidence import Evidence, best_row, witness
-from .likelihood import Belief, improve, pinned, start_components
+from .likelihood import Belief, bounded, improve, pinned, start_components
 from .posterior import Components, Posterior, posterior
 from .region import rescaled, reshaped, rounded, size_factor
 from .window import FARTHEST, Window, window_around, window_size
@@ -51,7 +51,8 @@ _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncert
 _MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
 _CHANGED = 0.1  # relative change of the region that a fit bears
 _MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
-_NOISE_FLOOR = 1e-6  # of the first readings' range; finer, the fit has no digits left
+_NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
+_DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
@@ -75,7 +76,8 @@ class Search:
     """What the method carries from one reading to the next."""
 
     B: Array
-    noise: float  # assumed standard deviation of a reading
+    noise: float  # assumed standard deviation of a reading, the unit of all fits
+    stated: float  # the same as stated by the user, or guessed; maybe 0
     spread: float  # how much it is trusted: prior std of log nu
     spacing: float  # unit of time
     evidence: Evidence  # of the drift
@@ -196,8 +198,10 @@ class Adaptive:
             return _verifying(replace(state, iterations=k), search, fitted)
         search = replace(search, B=factor * search.B)
         centre = int(fitted.window.rows[row])
-        if _is_outdated(fitted, row, search.B):
+        unit = _unit(fitted, search)
+        if unit != search.noise or _is_outdated(fitted, row, search.B):
             components = rescaled(fitted.components, factor)
+            search, components = _in_unit(unit, search, components)
             fitted = self._fit(state, centre, search, components)
         else:
             centre = int(fitted.window.rows[fitted.window.centre])
@@ -287,13 +291,15 @@ class Adaptive:
         if noise is None:
             # x0 was measured twice; their difference is all there is to go by.
             noise, spread = abs(values[new] - values[old]) / 1.4, 5.0
-        noise = max(float(noise), _NOISE_FLOOR * float(np.ptp(values)), 1e-100)
+        stated = float(noise)
+        noise = max(stated, _NOISE_FLOOR * float(np.ptp(values)), 1e-100)
         span = float(np.ptp(times))
         spacing = span / (times.size - 1) if span > 0 else 1.0
         state = replace(state, centre=new)
         search = Search(
             B=task.radius * np.eye(task.x0.size),
             noise=noise,
+            stated=stated,
             spread=spread,
             spacing=spacing,
             evidence=witness(samples, old, new, noise, spacing),
@@ -421,6 +427,42 @@ def _learned(state: State[Search], search: Search) -> tuple[State[Search], Searc
     evidence = witness(samples, old, new, search.noise, search.spacing)
     return replace(state, centre=new), replace(
         search, evidence=evidence.after(search.evidence)
+    )
+
+
+def _unit(fitted: Posterior, search: Search) -> float:
+    """The noise to be assumed: as stated, but not less than the fit has digits for.
+
+    What varies a million times as much within the region leaves the noise no digit.
+    The unit follows the region as it shrinks, in large strides.
+    """
+    window = fitted.window
+    near = fitted.steady[np.einsum("ij,ij->i", window.U, window.U) <= 1.1**2]
+    varies = fitted.noise_std * float(np.ptp(near))
+    # The drift costs digits too, though it is known better than its own size.
+    reads = search.noise * float(np.ptp(window.y))
+    unit = max(search.stated, _NOISE_FLOOR * varies, _DRIFT_FLOOR * reads, 1e-100)
+    return unit if not 0.1 <= unit / search.noise <= 10.0 else search.noise
+
+
+def _in_unit(
+    unit: float, search: Search, components: Components
+) -> tuple[Search, Components]:
+    """The same knowledge in another unit of noise."""
+    ratio = unit / search.noise
+    log = math.log(ratio)
+    return (
+        replace(
+            search,
+            noise=unit,
+            evidence=search.evidence.divided(ratio),
+            belief=replace(search.belief, log_q=search.belief.log_q - log),
+        ),
+        bounded(
+            replace(
+                components, log_a=components.log_a - log, log_q=components.log_q - log
+            )
+        ),
     )
 
 

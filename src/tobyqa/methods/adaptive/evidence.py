@@ -32,6 +32,10 @@ class Evidence:
         change = abs(self.slope - earlier.slope) - error
         return replace(self, unrest=max(earlier.unrest, change, 0.0))
 
+    def divided(self, ratio: float) -> Evidence:
+        """The same in a unit of noise that is `ratio` times as large."""
+        return replace(self, slope=self.slope / ratio, unrest=self.unrest / ratio)
+
     def explains(self, rise: Array, age: Array, noise_std: float) -> NDArray[np.bool_]:
         """Whether readings `rise` above one that is `age` older may be drift alone."""
         # An old slope is no licence: beyond this the centre is measured again.
