@@ -113,6 +113,13 @@ class Estimate:
     noise_std: float
 
 
+def with_reading(samples: SampleSet, reading: Observation) -> SampleSet:
+    """The set with an observation that was no failure."""
+    return samples.append(
+        reading.x, reading.t, reading.value, reading.sigma, reading.asked
+    )
+
+
 def first_readings(state: State[Any]) -> Estimate:
     """The lowest reading, as long as there is no model."""
     n = state.task.x0.size

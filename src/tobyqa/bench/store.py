@@ -71,7 +71,7 @@ class Store:
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     with Store(directory, load_study("smoke")) as store:
     ...         print(len(store.done()), "of", len(store.study.cells()))
-    0 of 144
+    0 of 168
     """
 
     def __init__(self, directory: str | Path, study: Study | None = None) -> None:

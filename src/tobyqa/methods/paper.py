@@ -38,6 +38,7 @@ from ..state import (
     Task,
     Verdict,
     first_readings,
+    with_reading,
 )
 from ..step import arc_step, cubic_step
 
@@ -162,7 +163,7 @@ class Paper:
                 sigma = min(self.sigma_max * search.scales.sigma, sigma * self.gamma_2)
 
         # Lines 28-29: the oldest sample leaves, unless it is the centre.
-        samples = _with(samples, reading)
+        samples = with_reading(samples, reading)
         centre = len(samples) - 1 if step_is_accepted else centre
         samples, centre = samples.trimmed(2 * s.size + 1, keep=centre)
         judged = State(
@@ -266,7 +267,7 @@ class Paper:
 
     def _probe(self, state: State[Search], reading: Observation) -> State[Search]:
         """Line 1: collect the first set; lines 2-5 once it is complete."""
-        samples = _with(state.samples, reading)
+        samples = with_reading(state.samples, reading)
         reading_is_start = reading.asked and state.readings == 0
         state = replace(
             state,
@@ -344,12 +345,6 @@ class Paper:
             ),
             noise_std=math.sqrt(R_obs),
         )
-
-
-def _with(samples: SampleSet, reading: Observation) -> SampleSet:
-    return samples.append(
-        reading.x, reading.t, reading.value, reading.sigma, reading.asked
-    )
 
 
 def _variances(R_obs: float, samples: SampleSet) -> float | Array:

@@ -35,6 +35,7 @@ from ...state import (
     Task,
     Verdict,
     first_readings,
+    with_reading,
 )
 from ...step import ball_step
 from .answer import expected_excess, gauges, in_user_units, recommended
@@ -144,13 +145,7 @@ class Adaptive:
         """Take a reading in, refit, and plan the next point."""
         if observation.failed:
             return _after_failure(state)
-        samples = state.samples.append(
-            observation.x,
-            observation.t,
-            observation.value,
-            observation.sigma,
-            observation.asked,
-        )
+        samples = with_reading(state.samples, observation)
         reading_is_start = observation.asked and state.readings == 0
         state = replace(
             state,

@@ -1,4 +1,13 @@
-"""Choosing the variance components by penalised restricted likelihood."""
+"""Choosing the variance components by penalised restricted likelihood.
+
+======  ==================================================================
+symbol  meaning, all relative to the noise
+======  ==================================================================
+a       curvature of the function per region
+l       length over which it is quadratic, in regions
+q       restlessness of the drift per spacing of the readings
+======  ==================================================================
+"""
 
 from __future__ import annotations
 
