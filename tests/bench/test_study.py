@@ -32,10 +32,11 @@ TINY = Study(
     ("name", "cells"),
     [
         ("ablation", 65 * 7 * 3 * 5 * 6),
+        ("adaptive", 65 * 7 * 3 * 5 * 18),
         ("hessian", 65 * 7 * 2 * 5 * 2),
         ("paper", 65 * 7 * 3 * 5 * 11),
         ("peers", 65 * 7 * 3 * 5 * 8),
-        ("smoke", 8 * 3 * 6),
+        ("smoke", 8 * 3 * 7),
     ],
 )
 def test_shipped_studies(name, cells):
