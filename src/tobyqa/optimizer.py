@@ -386,7 +386,7 @@ class Optimizer:
 
     def progress(self) -> Result:
         """The part of `result` that is cheap enough to look at after every reading."""
-        estimate = self._method.estimate(self._state)
+        estimate = self._method.estimate(self._state, quick=True)
         return Result(
             x=estimate.x.copy(),
             fun=estimate.fun,

@@ -154,5 +154,5 @@ class Method(Protocol):
     def absorb(self, state: State[Any], observation: Observation) -> State[Any]:
         """The state after an observation of any kind."""
 
-    def estimate(self, state: State[Any]) -> Estimate:
-        """What is known about the answer."""
+    def estimate(self, state: State[Any], *, quick: bool = False) -> Estimate:
+        """What is known about the answer; `quick`: at the cost of an iteration."""

@@ -310,8 +310,11 @@ class Paper:
 
     # -- the answer ------------------------------------------------------------------
 
-    def estimate(self, state: State[Search]) -> Estimate:
-        """The centre, with the model's value there at the time of the last reading."""
+    def estimate(self, state: State[Search], *, quick: bool = False) -> Estimate:
+        """The centre, with the model's value there at the time of the last reading.
+
+        It costs next to nothing, `quick` or not.
+        """
         if state.memory is None:
             return first_readings(state)
         model, R_obs = state.memory.model, state.memory.noise_variance

@@ -38,7 +38,8 @@ from ...state import (
     with_reading,
 )
 from ...step import ball_step
-from .answer import expected_excess, gauges, in_user_units, recommended
+from .answer import expected_excess, gauges, in_user_units, recommended, safer
+from .champion import Champion, latest_at
 from .evidence import Evidence, best_row, witness
 from .likelihood import Belief, bounded, improve, pinned, start_components
 from .posterior import Components, Posterior, posterior
@@ -55,6 +56,8 @@ _MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
 _NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
+_FAR_AHEAD = 3.0  # standard errors
+_JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 
@@ -69,7 +72,7 @@ class Plan:
     explores: bool
     visible: float  # largest variation over the region, in noise units
     blurred: bool = False  # the gradient is unknown, and not because of noise
-    verifies: bool = False  # the centre is measured again to learn the drift
+    verifies: bool = False  # a known place is measured again
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Search:
     spacing: float  # unit of time
     evidence: Evidence  # of the drift
     belief: Belief  # in its restlessness
+    champion: Champion
     fitted: Posterior
     plan: Plan
     settled: int = 0  # iterations that found nothing left to gain
@@ -98,7 +102,7 @@ class Adaptive:
     """
 
     radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
-    window: int = option(250, lo=20, hi=2000, doc="readings in a fit, at the most")
+    window: int = option(500, lo=20, hi=2000, doc="readings in a fit, at the most")
     reach: float = option(4.0, lo=1.0, doc="how far out readings count, in regions")
     refit_every: int = option(6, lo=1, doc="readings between likelihood searches")
     ftol: float = option(
@@ -119,6 +123,7 @@ class Adaptive:
     focus: bool = option(True, doc="shrink the region where it is not quadratic")
     reshape: bool = option(True, doc="turn the region so that all directions show")
     verify: bool = option(True, doc="measure the centre again where drift decides")
+    home: bool = option(True, doc="go back to an earlier place that reads lower")
     shuffle: bool = option(True, doc="take the first points in random order")
 
     def __post_init__(self) -> None:
@@ -168,14 +173,15 @@ class Adaptive:
         """One iteration: judge, choose components, centre and region, plan."""
         k = state.iterations + 1
         fitted = self._extended(state, search)
-        factor = 1.0
-        if asked and not search.plan.verifies:
-            factor = _judged(search, state.samples)
-        if search.plan.blurred and self.focus:
-            factor = min(factor, 0.7)  # look closer
-        if search.plan.visible < max(5.0, state.task.x0.size):
-            factor = max(factor, 1.2)  # differences must stand out of the noise
+        factor = self._size_factor(state, search, asked)
         state, search = _learned(state, search)
+        if self.home:
+            search, far_ahead = _compared(state, search, fitted, asked)
+            place = search.champion.next_point
+            if place is not None:
+                return _measuring(place, replace(state, iterations=k), search, fitted)
+            if far_ahead:
+                return self._home(replace(state, iterations=k), search, fitted)
 
         model_is_off = fitted.misfit > 3.0
         refit_is_due = k % self.refit_every == 1 or k < 3 or model_is_off
@@ -190,7 +196,9 @@ class Adaptive:
         row, doubted = best_row(fitted, search.evidence, search.spread)
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and self.verify and not centre_is_fresh:
-            return _verifying(replace(state, iterations=k), search, fitted)
+            # Nothing else tells drift from ascent.
+            place = state.centre_point
+            return _measuring(place, replace(state, iterations=k), search, fitted)
         search = replace(search, B=factor * search.B)
         centre = int(fitted.window.rows[row])
         unit = _unit(fitted, search)
@@ -212,6 +220,26 @@ class Adaptive:
             ),
         )
         return self._plan(judged, search, fitted)
+
+    def _size_factor(self, state: State[Search], search: Search, asked: bool) -> float:
+        """How the region is to change after the newest reading."""
+        plan, factor = search.plan, 1.0
+        if asked and not plan.verifies:
+            factor = _judged(search, state.samples)
+        if plan.blurred and self.focus:
+            factor = min(factor, 0.7)  # look closer
+        if plan.visible < max(5.0, state.task.x0.size):
+            factor = max(factor, 1.2)  # differences must stand out of the noise
+        return factor
+
+    def _home(
+        self, state: State[Search], search: Search, fitted: Posterior
+    ) -> State[Search]:
+        """Go on from the best place so far, which was measured last."""
+        state = replace(state, centre=len(state.samples) - 1)
+        search = replace(search, B=search.champion.B)
+        there = self._fit(state, len(state.samples) - 1, search, fitted.components)
+        return self._plan(state, search, there)
 
     def _plan(
         self, state: State[Search], search: Search, fitted: Posterior
@@ -291,14 +319,16 @@ class Adaptive:
         span = float(np.ptp(times))
         spacing = span / (times.size - 1) if span > 0 else 1.0
         state = replace(state, centre=new)
+        B = task.radius * np.eye(task.x0.size)
         search = Search(
-            B=task.radius * np.eye(task.x0.size),
+            B=B,
             noise=noise,
             stated=stated,
             spread=spread,
             spacing=spacing,
             evidence=witness(samples, old, new, noise, spacing),
             belief=Belief(),
+            champion=Champion(task.x0, B),
             fitted=None,  # type: ignore[arg-type]  # set below, before it is used
             plan=Plan(task.x0, 0.0, True, True, math.inf),
         )
@@ -381,19 +411,44 @@ class Adaptive:
 
     # -- the answer ------------------------------------------------------------------
 
-    def estimate(self, state: State[Search]) -> Estimate:
-        """The best point by all that was seen, through a wider fit around the centre.
+    def estimate(self, state: State[Search], *, quick: bool = False) -> Estimate:
+        """The best point by all that was seen; `quick`: by the search's own fit.
 
-        Values are those of now, the time of the newest reading.
+        Two answers through wider fits: around the centre, and around the best place
+        that a comparison has confirmed. The safer one is given, with the values of
+        now, the time of the newest reading.
         """
         if state.memory is None or state.centre is None:
             return first_readings(state)
-        search, components = state.memory, state.memory.fitted.components
-        wide = self._fit(state, state.centre, search, components, wider=4)
-        row, _ = best_row(wide, search.evidence, search.spread)
-        centre = int(wide.window.rows[row])
-        fitted = self._fit(state, centre, search, components, wider=4)
-        return in_user_units(fitted, recommended(fitted))
+        search = state.memory
+        if quick:
+            return in_user_units(search.fitted, recommended(search.fitted))
+        here = self._wide_fit(state, state.centre, search)
+        row, _ = best_row(here, search.evidence, search.spread)
+        here = self._wide_fit(state, int(here.window.rows[row]), search)
+        answers = [(here, recommended(here))]
+        if self.home:
+            B, x = search.champion.B, search.champion.x
+            champion = latest_at(state.samples, x)
+            there = self._wide_fit(state, champion, replace(search, B=B))
+            answers.append((there, recommended(there)))
+            # What judges both must reach as far as the other one.
+            far = np.linalg.norm(there.window.frame.u(here.window.frame.x[None]))
+            if far > _JUDGED_WITHIN:
+                B = B * (float(far) / _JUDGED_WITHIN)
+                there = self._wide_fit(state, champion, replace(search, B=B))
+            answers = [safer(there, answers)]
+        return in_user_units(*answers[0])
+
+    def _wide_fit(self, state: State[Search], centre: int, search: Search) -> Posterior:
+        """The fit of more readings around a centre, its components chosen anew."""
+        old = search.fitted
+        size = np.linalg.slogdet(search.B)[1] - np.linalg.slogdet(old.window.frame.B)[1]
+        components = rescaled(old.components, math.exp(size / len(search.B)))
+        wide = self._fit(state, centre, search, components, wider=4)
+        if not self.likelihood:
+            return wide
+        return improve(wide, search.spread, search.belief, 8, self._fixed())
 
 
 def _judged(search: Search, samples: SampleSet) -> float:
@@ -475,12 +530,36 @@ def _is_outdated(fitted: Posterior, row: int, B: Array) -> bool:
     return centre_has_moved or region_has_changed or window.extended >= _MOST_ROWS
 
 
-def _verifying(
-    state: State[Search], search: Search, fitted: Posterior
+def _measuring(
+    place: Array, state: State[Search], search: Search, fitted: Posterior
 ) -> State[Search]:
-    """Measure the centre again: nothing else tells drift from ascent."""
-    plan = replace(search.plan, x=state.centre_point, verifies=True)
+    """Measure a known place again."""
+    plan = replace(search.plan, x=place, verifies=True)
     return replace(state, memory=replace(search, fitted=fitted, plan=plan))
+
+
+def _compared(
+    state: State[Search], search: Search, fitted: Posterior, asked: bool
+) -> tuple[Search, bool]:
+    """The best place so far after the newest reading; whether it is far ahead."""
+    champion, samples = search.champion, state.samples
+    if asked:
+        champion = champion.heard(samples, len(samples) - 1)
+    lead = champion.lead(
+        samples,
+        noise=fitted.noise_std,
+        q=math.exp(fitted.components.log_q),
+        spacing=search.spacing,
+    )
+    if lead is None:
+        champion = champion.challenged(state.centre_point, search.B)
+        return replace(search, champion=champion), False
+    assert champion.rival is not None
+    if lead < 0.0:
+        champion = Champion(champion.rival, search.B)
+    else:
+        champion = Champion(champion.x, champion.B)
+    return replace(search, champion=champion), lead > _FAR_AHEAD
 
 
 def _after_failure(state: State[Search]) -> State[Search]:

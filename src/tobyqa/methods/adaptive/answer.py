@@ -13,6 +13,7 @@ from ...step import ball_step
 from .posterior import Posterior
 
 Array = NDArray[np.float64]
+_Answer = tuple[Posterior, Array]  # a fit and a position in its region
 
 
 def recommended(fitted: Posterior) -> Array:
@@ -30,6 +31,15 @@ def recommended(fitted: Posterior) -> Array:
         return value + math.sqrt(variance)
 
     return min(candidates, key=at_worst)
+
+
+def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:
+    """The answer that is lowest at worst, two standard errors up, by one fit."""
+    frames = [fitted.window.frame for fitted, _ in answers]
+    points = [f.x + f.B @ u for f, (_, u) in zip(frames, answers, strict=True)]
+    U = judge.window.frame.u(np.array(points))
+    at_worst = 2.0 * np.sqrt(judge.fall_variances(U)) - judge.falls(U)
+    return answers[int(at_worst.argmin())]
 
 
 def expected_excess(fitted: Posterior) -> float:

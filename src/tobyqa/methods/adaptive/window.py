@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 _NEAR = 2.0  # regions
-_LARGEST_FIT = 600  # readings in the final, wider fit
+_LARGEST_FIT = 1000  # readings in the final, wider fit
 _SMALLEST_WINDOW = 150  # few variables need as many readings to know the drift
 
 
@@ -117,10 +117,13 @@ class Window:
 
 
 def window_size(n: int, limit: int, wider: int = 1) -> int:
-    """Readings in a fit: twice the coefficients of a quadratic, and some."""
+    """Readings in a fit: three times the coefficients of a quadratic.
+
+    A restless drift takes nearly as many readings as the quadratic itself.
+    """
     entries = (n + 1) * (n + 2) // 2
-    wanted = min(max(2 * entries + 2 * n, _SMALLEST_WINDOW), limit)
-    return min(wider * wanted, _LARGEST_FIT)
+    wanted = min(max(3 * entries + 3 * n, _SMALLEST_WINDOW), limit)
+    return min(wider * wanted, max(_LARGEST_FIT, wanted))
 
 
 def window_around(
