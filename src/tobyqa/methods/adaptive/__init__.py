@@ -51,8 +51,10 @@ Array = NDArray[np.float64]
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
-_CHANGED = 0.1  # relative change of the region that a fit bears
+_CHANGED = 0.1  # relative change of the region's shape that a fit bears
+_AS_LARGE = 0.01  # relative change of its size that is none
 _MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
+_READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
 _NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
@@ -184,7 +186,9 @@ class Adaptive:
                 return self._home(replace(state, iterations=k), search, fitted)
 
         model_is_off = fitted.misfit > 3.0
-        refit_is_due = k % self.refit_every == 1 or k < 3 or model_is_off
+        # It costs as much as the window is long, and teaches less, the longer it is.
+        interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
+        refit_is_due = k % interval == 1 or k < 3 or model_is_off
         if refit_is_due and self.likelihood:
             sweeps = 8 if k <= 3 or model_is_off else 1
             fitted = improve(
@@ -202,11 +206,18 @@ class Adaptive:
         search = replace(search, B=factor * search.B)
         centre = int(fitted.window.rows[row])
         unit = _unit(fitted, search)
-        if unit != search.noise or _is_outdated(fitted, row, search.B):
-            components = rescaled(fitted.components, factor)
+        size, region_is_another = _change(fitted, search.B)
+        components = rescaled(fitted.components, size)
+        if (
+            unit != search.noise
+            or region_is_another
+            or _is_outdated(fitted, row)
+            or components != pinned(bounded(components), self._fixed())
+        ):
             search, components = _in_unit(unit, search, components)
             fitted = self._fit(state, centre, search, components)
         else:
+            fitted = fitted.resized(size, components)
             centre = int(fitted.window.rows[fitted.window.centre])
         achieved = float(fitted.steady[fitted.window.centre] - fitted.steady[-1])
         judged = replace(
@@ -442,9 +453,8 @@ class Adaptive:
 
     def _wide_fit(self, state: State[Search], centre: int, search: Search) -> Posterior:
         """The fit of more readings around a centre, its components chosen anew."""
-        old = search.fitted
-        size = np.linalg.slogdet(search.B)[1] - np.linalg.slogdet(old.window.frame.B)[1]
-        components = rescaled(old.components, math.exp(size / len(search.B)))
+        size, _ = _change(search.fitted, search.B)
+        components = bounded(rescaled(search.fitted.components, size))
         wide = self._fit(state, centre, search, components, wider=4)
         if not self.likelihood:
             return wide
@@ -516,18 +526,26 @@ def _in_unit(
     )
 
 
-def _is_outdated(fitted: Posterior, row: int, B: Array) -> bool:
+def _change(fitted: Posterior, B: Array) -> tuple[float, bool]:
+    """Size of a region relative to that of a fit; whether the fit is of no use there.
+
+    Of none if the shape is another, or readings have become too remote.
+    """
+    change = np.linalg.solve(fitted.window.frame.B, B)
+    size = math.exp(float(np.linalg.slogdet(change)[1]) / len(B))
+    if abs(size - 1.0) < _AS_LARGE:
+        size = 1.0
+    shape_has_changed = float(np.abs(change / size - np.eye(len(B))).max()) > _CHANGED
+    return size, shape_has_changed or fitted.window.farthest > FARTHEST * size
+
+
+def _is_outdated(fitted: Posterior, row: int) -> bool:
     """Whether a fit that has been extended so far should be made anew.
 
-    It costs a factorisation, and a fit that is a little off the best point or the
-    region is as good.
+    It costs a factorisation, and a fit that is a little off the best point is as good.
     """
-    window = fitted.window
-    u = window.U[row]
-    centre_has_moved = u @ u > _MOVED**2
-    change = np.linalg.solve(window.frame.B, B) - np.eye(u.size)
-    region_has_changed = float(np.abs(change).max()) > _CHANGED
-    return centre_has_moved or region_has_changed or window.extended >= _MOST_ROWS
+    u = fitted.window.U[row]
+    return bool(u @ u > _MOVED**2) or fitted.window.extended >= _MOST_ROWS
 
 
 def _measuring(

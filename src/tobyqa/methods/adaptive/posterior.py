@@ -19,7 +19,7 @@ All results are in units of the *estimated* noise, sqrt(nu) times the assumed on
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -223,6 +223,23 @@ class Posterior:
         X_w[:m], X_w[m] = self._X_w, (x - self._X_w.T @ w) / root
         y_w = np.append(self._y_w, (window.y[-1] - w @ self._y_w) / root)
         return _solved(window, self.components, spread, L, X_w, y_w)
+
+    def resized(self, factor: float, components: Components) -> Posterior:
+        """This fit seen from a region `factor` times as large: nothing to factorise.
+
+        `components` must be those of the same function there: a factor^2, l / factor.
+        """
+        scale = np.ones(self.beta.size)
+        scale[1:-1] = factor
+        return replace(
+            self,
+            window=self.window.resized(factor),
+            components=components,
+            criterion=self.criterion - 2.0 * float(np.log(scale).sum()),
+            beta=self.beta * scale,
+            _X_w=self._X_w / scale,
+            _V=self._V * scale[:, None],
+        )
 
     def curvature_variances(self, Q: Array) -> Array:
         """Posterior variance of q'Hq for each column q of Q."""

@@ -15,7 +15,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .likelihood import bounded
 from .posterior import Components, Posterior
 
 Array = NDArray[np.float64]
@@ -26,10 +25,8 @@ _LONGEST = 100.0  # largest ratio of the region's axes
 def rescaled(components: Components, factor: float) -> Components:
     """The same function, seen from a region that is `factor` times as large."""
     log = math.log(factor)
-    return bounded(
-        Components(
-            components.log_a + 2.0 * log, components.log_l - log, components.log_q
-        )
+    return Components(
+        components.log_a + 2.0 * log, components.log_l - log, components.log_q
     )
 
 

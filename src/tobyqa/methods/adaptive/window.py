@@ -12,7 +12,7 @@ y        readings above the centre's, in units of the assumed noise
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -85,6 +85,11 @@ class Window:
         return integrated_wiener(self.t)
 
     @property
+    def farthest(self) -> float:
+        """Distance of the farthest reading, in regions."""
+        return float(np.sqrt(np.einsum("ij,ij->i", self.U, self.U).max()))
+
+    @property
     def is_dense(self) -> bool:
         """Whether the region itself holds enough readings for a gradient."""
         squares = np.einsum("ij,ij->i", self.U, self.U)
@@ -95,6 +100,11 @@ class Window:
         """Readings beyond the number of unpenalised coefficients, at least one."""
         m, n = self.U.shape
         return max(1, int(m - n - 2))
+
+    def resized(self, factor: float) -> Window:
+        """The same readings, seen from a region `factor` times as large."""
+        frame = replace(self.frame, B=self.frame.B * factor)
+        return replace(self, frame=frame, U=self.U / factor)
 
     def plus_newest(self, samples: SampleSet) -> Window:
         """The window with the newest reading, in the same frame.
