@@ -15,7 +15,10 @@ from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
 from tobyqa.kernels import damped_powell, integrated_wiener, powell
+from tobyqa.methods.adaptive.answer import safer
+from tobyqa.methods.adaptive.champion import Champion
 from tobyqa.methods.adaptive.posterior import Components, posterior
+from tobyqa.methods.adaptive.region import rescaled
 from tobyqa.methods.adaptive.window import Frame, Window
 from tobyqa.samples import SampleSet
 
@@ -232,6 +235,24 @@ def test_extending_a_fit_equals_fitting_anew():
         )
 
 
+@pytest.mark.parametrize("factor", [0.5, 1.5])
+def test_a_resized_fit_is_that_of_the_other_region(factor):
+    points, times, values = some_readings()
+    window = window_of(points, times, values, np.ones(20))
+    components = Components(2.0, 1.5, -1.0)
+    there = rescaled(components, factor)
+    resized = posterior(window, components, spread=1.0).resized(factor, there)
+    anew = posterior(window.resized(factor), there, spread=1.0)
+    for name in ("beta", "lam", "nu", "criterion", "hessian", "steady", "smooth"):
+        np.testing.assert_allclose(
+            getattr(resized, name), getattr(anew, name), rtol=1e-7, atol=1e-7
+        )
+    Q = np.eye(2)
+    np.testing.assert_allclose(
+        resized.curvature_variances(Q), anew.curvature_variances(Q), rtol=1e-6
+    )
+
+
 def test_the_drift_curve_follows_the_drift_within_its_band():
     """Over seeds: the true curve, relative to now, in units of the stated error."""
     squares = []
@@ -312,6 +333,102 @@ def test_the_expected_fall_is_the_difference_of_two_predictions():
     np.testing.assert_allclose(fitted.falls(U), falls, rtol=1e-6, atol=1e-6)
 
 
+def test_the_error_of_a_fall_is_that_of_a_vague_prior_on_the_plane():
+    """Unpenalised coefficients are those with a normal prior of endless variance."""
+    points, times, values = some_readings()
+    window = window_of(points, times, values, np.ones(20))
+    components = Components(1.0, 1.5, -1.0)
+    fitted = posterior(window, components, spread=1.0)
+    u, a2, length, vague = np.array([0.7, -0.4]), np.exp(2.0), np.exp(1.5), 1e7
+
+    U = np.vstack([window.U, u])
+    curved = a2 * damped_powell(U @ U.T, length)
+    X = np.column_stack([np.ones(20), window.U, window.theta])
+    K = curved[:-1, :-1] + np.exp(-2.0) * integrated_wiener(window.t) + np.eye(20)
+    K += vague * X @ X.T
+    k = curved[-1, :-1] + vague * window.U @ u
+    expected = curved[-1, -1] + vague * u @ u - k @ np.linalg.solve(K, k)
+
+    variances = fitted.fall_variances(np.array([u, np.zeros(2)]))
+    np.testing.assert_allclose(variances[0], expected, rtol=1e-3)
+    assert variances[1] == pytest.approx(0.0, abs=1e-9)
+
+
+def compared(readings, times=(1.0, 2.0, 3.0), rival=(3.0, 0.0)):
+    """A comparison at the origin, the rival and the origin; with its readings."""
+    champion = Champion(np.zeros(2), np.eye(2))
+    for _ in range(100):
+        champion = champion.challenged(np.array(rival), np.eye(2))
+    samples = SampleSet.empty(2)
+    for t, value in zip(times, readings, strict=True):
+        samples = samples.append(champion.next_point, t, value, np.nan)
+        champion = champion.heard(samples, len(samples) - 1)
+    return champion, samples
+
+
+@pytest.mark.parametrize("times", [(1.0, 2.0, 3.0), (1.0, 5.0, 6.0)])
+def test_a_comparison_is_blind_to_affine_drift(times):
+    readings = np.array([2.0, 9.0, 2.5])
+    drifting = readings + 7.0 + 40.0 * np.array(times)
+    leads = [
+        champion.lead(samples, noise=0.5, q=0.3, spacing=1.0)
+        for champion, samples in (compared(readings, times), compared(drifting, times))
+    ]
+    assert leads[0] > 3.0
+    assert leads[1] == pytest.approx(leads[0])
+    assert compared(-readings, times)[0].lead(
+        compared(-readings, times)[1], noise=0.5, q=0.3, spacing=1.0
+    ) == pytest.approx(-leads[0])
+
+
+def test_a_restless_drift_makes_a_comparison_less_sure():
+    champion, samples = compared([2.0, 9.0, 2.5])
+    leads = [champion.lead(samples, noise=0.5, q=q, spacing=1.0) for q in (0.0, 1, 10)]
+    assert leads == sorted(leads, reverse=True)
+    assert leads[-1] < 0.5 * leads[0]
+
+
+def test_a_comparison_measures_there_here_and_there_again():
+    champion, samples = compared([2.0, 9.0, 2.5])
+    np.testing.assert_array_equal(samples.points, [[0, 0], [3, 0], [0, 0]])
+    assert champion.next_point is None
+
+
+def test_a_comparison_ends_where_a_reading_was_taken_elsewhere():
+    champion, samples = compared([2.0], times=(1.0,))
+    samples = samples.append(np.array([1.0, 1.0]), 2.0, 5.0, np.nan)
+    champion = champion.heard(samples, 1)
+    assert champion.next_point is None
+    assert champion.lead(samples, noise=1.0, q=1.0, spacing=1.0) is None
+
+
+@pytest.mark.parametrize(("distance", "is_rival"), [(0.1, False), (1.0, True)])
+def test_only_points_apart_are_compared(distance, is_rival):
+    patient = Champion(np.zeros(2), np.eye(2), waited=99)
+    champion = patient.challenged(np.array([distance, 0.0]), np.eye(2))
+    assert (champion.next_point is not None) == is_rival
+
+
+def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():
+    points, times, _ = some_readings()
+    values = np.sum((points - [0.5, 0.0]) ** 2, axis=1) * 20.0
+    window = window_of(points, times, values, np.ones(20))
+    fitted = posterior(window, Components(3.0, 2.0, -4.0), spread=1.0)
+    low, high = np.array([0.5, 0.0]), np.array([-0.5, 0.0])
+    for answers in ([(fitted, low), (fitted, high)], [(fitted, high), (fitted, low)]):
+        assert safer(fitted, answers)[1] is low
+
+
+def test_the_quick_look_agrees_with_the_answer():
+    rng = np.random.default_rng(0)
+    opt = Optimizer(np.zeros(3), noise=0.05, maxfev=80)
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, bowl(trial.x) + 0.1 * opt.nfev + 0.05 * rng.standard_normal())
+    assert bowl(opt.progress().x) < 0.1
+    assert bowl(opt.result().x) < 0.1
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -323,6 +440,7 @@ def test_the_expected_fall_is_the_difference_of_two_predictions():
         {"focus": False},
         {"reshape": False},
         {"verify": False},
+        {"home": False},
         {"shuffle": False},
     ],
     ids=str,

@@ -1,0 +1,7 @@
+"""Lets ``python -m tobyqa`` run."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())
