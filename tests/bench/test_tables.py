@@ -14,7 +14,8 @@ from synthetic import run, study
 
 from tobyqa.bench import latex, published, tables
 from tobyqa.bench.layout import Column, Table, Versus
-from tobyqa.bench.score import Estimate, score, solve_rates, split
+from tobyqa.bench.returned import returned_tables, worse_table
+from tobyqa.bench.score import Estimate, dimension, score, solve_rates, split
 
 MIXED = Table(
     "mixed",
@@ -205,11 +206,12 @@ def test_tables_with_nothing_to_show_are_skipped():
         tables.budget_table,
         tables.ablation_table,
         tables.hessian_table,
-        tables.returned_table,
         tables.evaluations_table,
     )
     assert [builder(nothing) for builder in builders] == [None] * len(builders)
     assert tables.paired_table(nothing, "a") is None
+    assert tables.parts_table(nothing, "a") is None
+    assert tables.channel_tables(nothing) == returned_tables(nothing) == []
     alone = score(study(["paper"], problems=1))
     assert tables.ablation_table(alone) is None
     assert tables.hessian_table(alone) is None
@@ -226,10 +228,58 @@ def test_overall_is_a_ranking(scores):
 
 
 def test_returned_point_never_does_better(scores):
-    for row in parse(tables.returned_table(scores)):
-        queried, returned = float(row["tau1e-3_queried"]), row["tau1e-3_returned"]
-        assert float(row["tau1e-3_change"]) == pytest.approx(float(returned) - queried)
-        assert float(returned) <= queried
+    by_name = {table.name: table for table in returned_tables(scores)}
+    for name, key in (
+        ("returned-point", "tau1e-3"),
+        ("returned-by-dimension", "n10"),
+        ("returned-by-channel", "Hetero"),
+    ):
+        for row in parse(by_name[name]):
+            queried, returned = (
+                float(row[f"{key}_{point}"]) for point in ("queried", "returned")
+            )
+            assert float(row[f"{key}_change"]) == pytest.approx(returned - queried)
+            assert returned <= queried
+
+
+def test_runs_worse_than_the_start_are_counted():
+    """f(x0) = 5, so the noise is 0.005; a failed run has nothing to hand back."""
+    returned = {"fine": 4.0, "a little": 5.004, "worse": 5.006, "lost": np.nan}
+    records = [
+        run(solver, {1: 1.0}, f_start=5.0, f_returned=value)
+        for solver, value in returned.items()
+    ]
+    rows = {row["solver"]: row for row in parse(worse_table(score(records)))}
+    counts = {s: (row["n2_any"], row["n2_noise"]) for s, row in rows.items()}
+    assert counts == {
+        "fine": ("0", "0"),
+        "a little": ("1", "0"),
+        "worse": ("1", "1"),
+        "lost": ("1", "1"),
+    }
+
+
+def test_channels_by_dimension_pool_to_the_rate_of_the_dimension(scores):
+    built = {table.name: table for table in tables.channel_tables(scores)}
+    assert list(built) == ["channels-n6", "channels-n10", "channels-n20"]
+    part = split(scores, dimension)[10]
+    rates = dict(zip(part.solvers, solve_rates(part, 1e-3), strict=True))
+    for row in parse(built["channels-n10"]):
+        channels = [float(row[f"{name}_tau1e-3"]) for name in published.CHANNELS]
+        assert np.mean(channels) == pytest.approx(100 * rates[row["solver"]])
+
+
+def test_a_part_earns_what_the_method_loses_without_it():
+    names = ("own", "own:a=1", "own:b=2", "other")
+    scores = score(study(names, problems=2))
+    table = tables.parts_table(scores, "own")
+    rows = parse(table)
+    assert [row["variant"] for row in rows] == ["own", "own:a=1", "own:b=2"]
+    for row in rows[1:]:
+        for key in ("queried_tau1e-3", "queried_tau1e-5", "returned_tau1e-3"):
+            earned = float(rows[0][key]) - float(row[key])
+            assert float(row[f"{key}_earned"]) == pytest.approx(earned)
+    assert tables.parts_table(scores, "other") is None
 
 
 def test_paired_table_counts_every_instance(scores):

@@ -20,6 +20,11 @@ from tobyqa.bench.records import Array, Cell, Record
 _RELATIVE_NOISE = 1e-3  # standard deviation over s0, from the paper
 
 
+def noise_level(f_start: ArrayLike) -> Array:
+    """Standard deviation of a reading where f(x0) is `f_start`."""
+    return np.asarray(_RELATIVE_NOISE * np.maximum(np.abs(f_start), 1.0))
+
+
 class BudgetSpent(BaseException):
     """The recorder was asked for more queries than its budget has.
 
@@ -79,7 +84,7 @@ class Recorder:
         self._context = Context(problem.x0, s0)
         self._instance = (problem.name, problem.n, channel_name, seed, budget)
         self.x0: Array = problem.x0.copy()
-        self.noise = _RELATIVE_NOISE * s0
+        self.noise = float(noise_level(self._f_start))
         self.budget = budget
         self.nfev = 0
         rng = _noise_stream(problem.name, problem.n, channel_name, seed)

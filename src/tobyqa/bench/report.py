@@ -11,11 +11,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import methods
 from . import figures, published, tables
 from .beside import TAU, counted, in_order, tolerance
 from .layout import Column, Table
 from .page import DEFINITION, Picture, page
 from .records import Record
+from .returned import returned_tables
 from .score import Scores, failures, one_budget, score, solve_rates
 
 if TYPE_CHECKING:
@@ -116,10 +118,12 @@ def build_tables(
         tables.overall_table(main),
         tables.solve_rate_table(main),
         tables.channel_table(main),
+        *tables.channel_tables(main),
         tables.budget_table(main),
         tables.ablation_table(one_budget(among(published.VARIANTS))),
         tables.hessian_table(among(published.CURVATURES)),
-        tables.returned_table(main),
+        tables.parts_table(main, methods.DEFAULT),
+        *returned_tables(main),
         tables.evaluations_table(main),
         tables.paired_table(main, versus or _leader(main)),
         tables.failure_table(records),

@@ -33,8 +33,11 @@ from .paired import compare
 from .records import Record
 from .score import (
     TOLERANCES,
+    Point,
     Scores,
     block,
+    channel,
+    dimension,
     failures,
     solve_intervals,
     solve_rates,
@@ -48,12 +51,13 @@ __all__ = [
     "ablation_table",
     "budget_table",
     "channel_table",
+    "channel_tables",
     "evaluations_table",
     "failure_table",
     "hessian_table",
     "overall_table",
     "paired_table",
-    "returned_table",
+    "parts_table",
     "solve_rate_table",
 ]
 
@@ -103,6 +107,64 @@ def channel_table(scores: Scores) -> Table | None:
         "Pooled over dimensions and seeds.",
         scores,
         channel_measures(scores, published.CHANNEL_RATES),
+    )
+
+
+def channel_tables(scores: Scores) -> list[Table]:
+    """Solve rates by channel, a table for each of several dimensions."""
+    by_dimension = split(scores, dimension)
+    built = []
+    for n, part in by_dimension.items() if len(by_dimension) > 1 else ():
+        measures = [
+            Measure(
+                Column(
+                    f"{name}_tau{tolerance(tau)}", name, group_head(tau), best="max"
+                ),
+                percent(solve_rates(seen, tau)),
+            )
+            for tau in (1e-3, 1e-5)
+            for name, seen in split(part, channel).items()
+        ]
+        title = f"Solve rates (%) by channel, n={n}"
+        built.append(assemble(f"channels-n{n}", title, "", part, measures))
+    return [table for table in built if table is not None]
+
+
+def parts_table(scores: Scores, method: str) -> Table | None:
+    """What a method loses when one of its settings is another.
+
+    Variants of `method` are written ``method:setting=value``.
+    """
+    variants = [s for s in sorted(scores.solvers) if s.startswith(f"{method}:")]
+    if method not in scores.solvers or not variants or not scores.instances:
+        return None
+    judged: tuple[tuple[Point, float], ...] = (
+        ("queried", 1e-3),
+        ("queried", 1e-5),
+        ("returned", 1e-3),
+    )
+    columns = [Column("variant", "variant")]
+    rows: list[list[Value]] = [[variant] for variant in (method, *variants)]
+    for point, tau in judged:
+        part = scores.judged_by(point)
+        key, group = f"{point}_tau{tolerance(tau)}", f"{point}, {group_head(tau)}"
+        rates = dict(zip(part.solvers, percent(solve_rates(part, tau)), strict=True))
+        columns += [
+            Column(key, "rate", group),
+            Column(f"{key}_earned", "earned", group, form="+.1f"),
+        ]
+        rows[0] += [rates[method], None]
+        for variant, row in zip(variants, rows[1:], strict=True):
+            pair = compare(part, method, variant, tau)
+            row += [rates[variant], percent_estimate(pair.difference)]
+    return Table(
+        "parts",
+        f"What each part of {method} earns",
+        f"Solve rates (%) of {method} and of its variants; earned: its rate minus the "
+        "variant's, in points, with a 95 % interval (Newcombe), instances taken as "
+        f"independent. {counted(scores)}",
+        tuple(columns),
+        tuple(map(tuple, rows)),
     )
 
 
@@ -163,37 +225,6 @@ def hessian_table(scores: Scores) -> Table | None:
             )
     title = "Zero or interpolated Hessian: solve rates (%) by dimension and budget"
     return assemble("hessian", title, "", scores, measures)
-
-
-def returned_table(scores: Scores) -> Table | None:
-    """Runs judged by the returned point instead of the best one queried."""
-    measures = []
-    for tau in TOLERANCES:
-        key, group = f"tau{tolerance(tau)}", group_head(tau)
-        queried = solve_rates(scores.judged_by("queried"), tau)
-        returned = solve_rates(scores.judged_by("returned"), tau)
-        measures += [
-            Measure(
-                Column(f"{key}_queried", "queried", group, best="max"),
-                percent(queried),
-            ),
-            Measure(
-                Column(f"{key}_returned", "returned", group, best="max"),
-                percent(returned),
-            ),
-            Measure(
-                Column(f"{key}_change", "change", group, form="+.1f"),
-                percent(returned - queried),
-            ),
-        ]
-    return assemble(
-        "returned-point",
-        "Solve rates (%) of the best queried and of the returned point",
-        "The user is handed the returned point; the best one queried is known only "
-        "in hindsight, without noise.",
-        scores,
-        measures,
-    )
 
 
 def evaluations_table(scores: Scores) -> Table | None:
