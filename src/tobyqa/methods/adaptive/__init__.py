@@ -40,7 +40,7 @@ from ...state import (
 from ...step import ball_step
 from .answer import expected_excess, gauges, in_user_units, recommended, safer
 from .champion import Champion, latest_at
-from .evidence import Evidence, best_row, witness
+from .evidence import Evidence, best_row, explains_readings, witness
 from .likelihood import Belief, bounded, improve, pinned, start_components
 from .posterior import Components, Posterior, posterior
 from .region import rescaled, reshaped, rounded, size_factor
@@ -432,24 +432,26 @@ class Adaptive:
         if state.memory is None or state.centre is None:
             return first_readings(state)
         search = state.memory
+        spread = search.spread
         if quick:
-            return in_user_units(search.fitted, recommended(search.fitted))
+            return in_user_units(search.fitted, recommended(search.fitted, spread))
         here = self._wide_fit(state, state.centre, search)
         row, _ = best_row(here, search.evidence, search.spread)
         here = self._wide_fit(state, int(here.window.rows[row]), search)
-        answers = [(here, recommended(here))]
-        if self.home:
-            B, x = search.champion.B, search.champion.x
-            champion = latest_at(state.samples, x)
+        if not self.home:
+            return in_user_units(here, recommended(here, spread))
+        B, champion = search.champion.B, latest_at(state.samples, search.champion.x)
+        there = self._wide_fit(state, champion, replace(search, B=B))
+        confirmed = there, recommended(there, spread)
+        # What judges both must reach as far as the other one.
+        far = float(np.linalg.norm(there.window.frame.u(here.window.frame.x[None])))
+        if far > _JUDGED_WITHIN:
+            B = B * (far / _JUDGED_WITHIN)
             there = self._wide_fit(state, champion, replace(search, B=B))
-            answers.append((there, recommended(there)))
-            # What judges both must reach as far as the other one.
-            far = np.linalg.norm(there.window.frame.u(here.window.frame.x[None]))
-            if far > _JUDGED_WITHIN:
-                B = B * (float(far) / _JUDGED_WITHIN)
-                there = self._wide_fit(state, champion, replace(search, B=B))
-            answers = [safer(there, answers)]
-        return in_user_units(*answers[0])
+        if not explains_readings(there, spread):
+            return in_user_units(*confirmed)
+        latest = here, recommended(here, spread)
+        return in_user_units(*safer(there, [latest, confirmed]))
 
     def _wide_fit(self, state: State[Search], centre: int, search: Search) -> Posterior:
         """The fit of more readings around a centre, its components chosen anew."""

@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 from ...result import CURVE_POINTS, DriftCurve
 from ...state import Estimate, Gauges
 from ...step import ball_step
+from .evidence import explains_readings
 from .posterior import Posterior
 
 Array = NDArray[np.float64]
 _Answer = tuple[Posterior, Array]  # a fit and a position in its region
 
 
-def recommended(fitted: Posterior) -> Array:
+def recommended(fitted: Posterior, spread: float) -> Array:
     """The model's minimum if it is sure to be as good as the best measured point.
 
     Both are judged by what they may turn out to be at worst: one standard error up.
     """
+    if not explains_readings(fitted, spread):
+        return np.zeros_like(fitted.g)
     e, Q = np.linalg.eigh(fitted.hessian)
     measured = np.zeros_like(e)
     candidates = [measured, ball_step(fitted.g, e, Q)]

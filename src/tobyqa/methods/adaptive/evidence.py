@@ -46,6 +46,19 @@ class Evidence:
         )
 
 
+def credible_noise(spread: float) -> float:
+    """The largest noise to be believed in, in units of the assumed one."""
+    return math.exp(1.5 * spread)
+
+
+def explains_readings(fitted: Posterior, spread: float) -> bool:
+    """Whether a fit needs no more noise than can be; else it is not of this function.
+
+    Where a function is rougher than any fit, only what was measured is known.
+    """
+    return math.sqrt(fitted.nu) <= credible_noise(spread) ** 2
+
+
 def witness(
     samples: SampleSet, old: int, new: int, noise: float, spacing: float
 ) -> Evidence:
@@ -70,7 +83,7 @@ def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int,
     rise = window.y - window.y[window.centre]
     age = window.t - window.t[window.centre]
     # A noise estimate far from the assumed level is misfit, and no excuse.
-    noise_std = min(math.sqrt(fitted.nu), math.exp(1.5 * spread))
+    noise_std = min(math.sqrt(fitted.nu), credible_noise(spread))
     known = evidence.explains(rise, age, noise_std)
     candidate = inside & plausible
     candidate[window.centre] = known[window.centre] = True
