@@ -11,6 +11,7 @@ import pytest
 import tobyqa
 from test_optimizer import assert_same
 from tobyqa import Adaptive, Optimizer, Status
+from tobyqa.bench.channels import channel_names
 from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
@@ -121,6 +122,18 @@ def test_few_variables_never_run_away(problem, n, channel):
         rng=0,
     )
     assert get_problem(problem, n)(res.x) <= f_start + 5 * recorder.noise
+
+
+@pytest.mark.parametrize("channel", channel_names())
+def test_where_no_fit_holds_only_what_was_measured_is_recommended(channel):
+    """scosine oscillates far faster than any region that the search looks at."""
+    recorder = Recorder(get_problem("scosine", 4), channel, 0, 300)
+    opt = Optimizer(recorder.x0, noise=recorder.noise, maxfev=300)
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, recorder(trial.x))
+    fun = get_problem("scosine", 4).fun
+    assert fun(opt.result().x) <= fun(recorder.x0) + recorder.noise
 
 
 def test_estimates_are_close_and_know_their_error():
