@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._check import LARGEST_COORDINATE
 from ...result import Status
 from ...samples import SampleSet
 from ...settings import check_fields, label, option
@@ -40,58 +39,32 @@ from ...state import (
 from ...step import ball_step
 from .answer import expected_excess, gauges, in_user_units, recommended, safer
 from .champion import Champion, latest_at
-from .evidence import Evidence, best_row, explains_readings, witness
+from .evidence import best_row, explains_readings, witness
 from .likelihood import Belief, bounded, improve, pinned, start_components
 from .posterior import Components, Posterior, posterior
-from .region import rescaled, reshaped, rounded, size_factor
+from .region import change, is_outdated, rescaled, reshaped, rounded
+from .search import (
+    Plan,
+    Search,
+    after_failure,
+    compared,
+    judged,
+    learned,
+    measuring,
+    status_of,
+)
+from .unit import NOISE_FLOOR, assumed_noise, in_unit
 from .window import FARTHEST, Window, window_around, window_size
 
 Array = NDArray[np.float64]
 
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
-_MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
-_CHANGED = 0.1  # relative change of the region's shape that a fit bears
-_AS_LARGE = 0.01  # relative change of its size that is none
-_MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
 _READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
-_NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
-_DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
-_FAR_AHEAD = 3.0  # standard errors
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The next point and what is expected of it."""
-
-    x: Array
-    predicted: float
-    unresolved: bool  # the gradient is not larger than its uncertainty
-    explores: bool
-    visible: float  # largest variation over the region, in noise units
-    blurred: bool = False  # the gradient is unknown, and not because of noise
-    verifies: bool = False  # a known place is measured again
-
-
-@dataclass(frozen=True)
-class Search:
-    """What the method carries from one reading to the next."""
-
-    B: Array
-    noise: float  # assumed standard deviation of a reading, the unit of all fits
-    stated: float  # the same as stated by the user, or guessed; maybe 0
-    spread: float  # how much it is trusted: prior std of log nu
-    spacing: float  # unit of time
-    evidence: Evidence  # of the drift
-    belief: Belief  # in its restlessness
-    champion: Champion
-    fitted: Posterior
-    plan: Plan
-    settled: int = 0  # iterations that found nothing left to gain
 
 
 @dataclass(frozen=True)
@@ -151,7 +124,7 @@ class Adaptive:
     def absorb(self, state: State[Search], observation: Observation) -> State[Search]:
         """Take a reading in, refit, and plan the next point."""
         if observation.failed:
-            return _after_failure(state)
+            return after_failure(state)
         samples = with_reading(state.samples, observation)
         reading_is_start = observation.asked and state.readings == 0
         state = replace(
@@ -176,12 +149,12 @@ class Adaptive:
         k = state.iterations + 1
         fitted = self._extended(state, search)
         factor = self._size_factor(state, search, asked)
-        state, search = _learned(state, search)
+        state, search = learned(state, search)
         if self.home:
-            search, far_ahead = _compared(state, search, fitted, asked)
+            search, far_ahead = compared(state, search, fitted, asked)
             place = search.champion.next_point
             if place is not None:
-                return _measuring(place, replace(state, iterations=k), search, fitted)
+                return measuring(place, replace(state, iterations=k), search, fitted)
             if far_ahead:
                 return self._home(replace(state, iterations=k), search, fitted)
 
@@ -202,25 +175,25 @@ class Adaptive:
         if doubted and self.verify and not centre_is_fresh:
             # Nothing else tells drift from ascent.
             place = state.centre_point
-            return _measuring(place, replace(state, iterations=k), search, fitted)
+            return measuring(place, replace(state, iterations=k), search, fitted)
         search = replace(search, B=factor * search.B)
         centre = int(fitted.window.rows[row])
-        unit = _unit(fitted, search)
-        size, region_is_another = _change(fitted, search.B)
+        unit = assumed_noise(fitted, search)
+        size, region_is_another = change(fitted, search.B)
         components = rescaled(fitted.components, size)
         if (
             unit != search.noise
             or region_is_another
-            or _is_outdated(fitted, row)
+            or is_outdated(fitted, row)
             or components != pinned(bounded(components), self._fixed())
         ):
-            search, components = _in_unit(unit, search, components)
+            search, components = in_unit(unit, search, components)
             fitted = self._fit(state, centre, search, components)
         else:
             fitted = fitted.resized(size, components)
             centre = int(fitted.window.rows[fitted.window.centre])
         achieved = float(fitted.steady[fitted.window.centre] - fitted.steady[-1])
-        judged = replace(
+        state = replace(
             state,
             centre=centre,
             iterations=k,
@@ -230,13 +203,13 @@ class Adaptive:
                 achieved=achieved * fitted.noise_std,
             ),
         )
-        return self._plan(judged, search, fitted)
+        return self._plan(state, search, fitted)
 
     def _size_factor(self, state: State[Search], search: Search, asked: bool) -> float:
         """How the region is to change after the newest reading."""
         plan, factor = search.plan, 1.0
         if asked and not plan.verifies:
-            factor = _judged(search, state.samples)
+            factor = judged(search, state.samples)
         if plan.blurred and self.focus:
             factor = min(factor, 0.7)  # look closer
         if plan.visible < max(5.0, state.task.x0.size):
@@ -287,7 +260,7 @@ class Adaptive:
         if state.iterations % 5 == 0:
             B = rounded(B)
         settled = self._settled(state, search, fitted)
-        status = _status(state.centre_point, B, plan.x)
+        status = status_of(state.centre_point, B, plan.x)
         if settled >= _SETTLED and status is Status.RUNNING:
             status = Status.SETTLED
         return replace(
@@ -326,7 +299,7 @@ class Adaptive:
             # x0 was measured twice; their difference is all there is to go by.
             noise, spread = abs(values[new] - values[old]) / 1.4, 5.0
         stated = float(noise)
-        noise = max(stated, _NOISE_FLOOR * float(np.ptp(values)), 1e-100)
+        noise = max(stated, NOISE_FLOOR * float(np.ptp(values)), 1e-100)
         span = float(np.ptp(times))
         spacing = span / (times.size - 1) if span > 0 else 1.0
         state = replace(state, centre=new)
@@ -455,147 +428,9 @@ class Adaptive:
 
     def _wide_fit(self, state: State[Search], centre: int, search: Search) -> Posterior:
         """The fit of more readings around a centre, its components chosen anew."""
-        size, _ = _change(search.fitted, search.B)
+        size, _ = change(search.fitted, search.B)
         components = bounded(rescaled(search.fitted.components, size))
         wide = self._fit(state, centre, search, components, wider=4)
         if not self.likelihood:
             return wide
         return improve(wide, search.spread, search.belief, 8, self._fixed())
-
-
-def _judged(search: Search, samples: SampleSet) -> float:
-    """The change of the region after the newest reading, which was planned."""
-    plan, x = search.plan, samples.points[-1]
-    u = search.fitted.window.frame.u(x[None])[0]
-    innovation, std = search.fitted.innovation(
-        u, float(samples.times[-1]), float(samples.values[-1])
-    )
-    achieved = float(search.fitted.falls(u[None])[0]) - innovation
-    ratio = (achieved + 4.0) / (plan.predicted + 4.0)  # 4: what noise alone may do
-    return size_factor(
-        ratio=None if plan.explores else ratio,
-        length=math.sqrt(u @ u),
-        unresolved=plan.unresolved,
-        surprise=abs(innovation) / std,
-    )
-
-
-def _learned(state: State[Search], search: Search) -> tuple[State[Search], Search]:
-    """If the newest reading repeats the centre: it is the centre now, and a witness."""
-    samples, old, new = state.samples, state.centre, len(state.samples) - 1
-    assert old is not None
-    if new == old or not np.array_equal(samples.points[new], samples.points[old]):
-        return state, search
-    evidence = witness(samples, old, new, search.noise, search.spacing)
-    return replace(state, centre=new), replace(
-        search, evidence=evidence.after(search.evidence)
-    )
-
-
-def _unit(fitted: Posterior, search: Search) -> float:
-    """The noise to be assumed: as stated, but not less than the fit has digits for.
-
-    What varies a million times as much within the region leaves the noise no digit.
-    The unit follows the region as it shrinks, in large strides.
-    """
-    window = fitted.window
-    near = fitted.steady[np.einsum("ij,ij->i", window.U, window.U) <= 1.1**2]
-    varies = fitted.noise_std * float(np.ptp(near))
-    # The drift costs digits too, though it is known better than its own size.
-    reads = search.noise * float(np.ptp(window.y))
-    unit = max(search.stated, _NOISE_FLOOR * varies, _DRIFT_FLOOR * reads, 1e-100)
-    return unit if not 0.1 <= unit / search.noise <= 10.0 else search.noise
-
-
-def _in_unit(
-    unit: float, search: Search, components: Components
-) -> tuple[Search, Components]:
-    """The same knowledge in another unit of noise."""
-    ratio = unit / search.noise
-    log = math.log(ratio)
-    return (
-        replace(
-            search,
-            noise=unit,
-            evidence=search.evidence.divided(ratio),
-            belief=replace(search.belief, log_q=search.belief.log_q - log),
-        ),
-        bounded(
-            replace(
-                components, log_a=components.log_a - log, log_q=components.log_q - log
-            )
-        ),
-    )
-
-
-def _change(fitted: Posterior, B: Array) -> tuple[float, bool]:
-    """Size of a region relative to that of a fit; whether the fit is of no use there.
-
-    Of none if the shape is another, or readings have become too remote.
-    """
-    change = np.linalg.solve(fitted.window.frame.B, B)
-    size = math.exp(float(np.linalg.slogdet(change)[1]) / len(B))
-    if abs(size - 1.0) < _AS_LARGE:
-        size = 1.0
-    shape_has_changed = float(np.abs(change / size - np.eye(len(B))).max()) > _CHANGED
-    return size, shape_has_changed or fitted.window.farthest > FARTHEST * size
-
-
-def _is_outdated(fitted: Posterior, row: int) -> bool:
-    """Whether a fit that has been extended so far should be made anew.
-
-    It costs a factorisation, and a fit that is a little off the best point is as good.
-    """
-    u = fitted.window.U[row]
-    return bool(u @ u > _MOVED**2) or fitted.window.extended >= _MOST_ROWS
-
-
-def _measuring(
-    place: Array, state: State[Search], search: Search, fitted: Posterior
-) -> State[Search]:
-    """Measure a known place again."""
-    plan = replace(search.plan, x=place, verifies=True)
-    return replace(state, memory=replace(search, fitted=fitted, plan=plan))
-
-
-def _compared(
-    state: State[Search], search: Search, fitted: Posterior, asked: bool
-) -> tuple[Search, bool]:
-    """The best place so far after the newest reading; whether it is far ahead."""
-    champion, samples = search.champion, state.samples
-    if asked:
-        champion = champion.heard(samples, len(samples) - 1)
-    lead = champion.lead(
-        samples,
-        noise=fitted.noise_std,
-        q=math.exp(fitted.components.log_q),
-        spacing=search.spacing,
-    )
-    if lead is None:
-        champion = champion.challenged(state.centre_point, search.B)
-        return replace(search, champion=champion), False
-    assert champion.rival is not None
-    if lead < 0.0:
-        champion = Champion(champion.rival, search.B)
-    else:
-        champion = Champion(champion.x, champion.B)
-    return replace(search, champion=champion), lead > _FAR_AHEAD
-
-
-def _after_failure(state: State[Search]) -> State[Search]:
-    """Half the region, and half the step towards the point that failed."""
-    state = replace(state, failures=state.failures + 1, verdict=Verdict(False))
-    if state.memory is None:
-        return state
-    search, x = state.memory, state.centre_point
-    plan = replace(search.plan, x=x + 0.5 * (search.plan.x - x))
-    return replace(state, memory=replace(search, B=0.5 * search.B, plan=plan))
-
-
-def _status(x: Array, B: Array, planned: Array) -> Status:
-    size = float(np.abs(B).max())
-    if not (math.isfinite(size) and np.abs(planned).max() < LARGEST_COORDINATE):
-        return Status.UNBOUNDED
-    if size < 1e-13 * max(1.0, math.sqrt(x @ x)):
-        return Status.STAGNATED
-    return Status.RUNNING

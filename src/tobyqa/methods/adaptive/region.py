@@ -16,9 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .posterior import Components, Posterior
+from .window import FARTHEST
 
 Array = NDArray[np.float64]
 
+_MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
+_CHANGED = 0.1  # relative change of the region's shape that a fit bears
+_AS_LARGE = 0.01  # relative change of its size that is none
+_MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
 _LONGEST = 100.0  # largest ratio of the region's axes
 
 
@@ -69,3 +74,25 @@ def rounded(B: Array) -> Array:
     if s[0] <= _LONGEST * s[-1]:
         return B
     return np.asarray((W * np.minimum(s, _LONGEST * s[-1])) @ Vt)
+
+
+def change(fitted: Posterior, B: Array) -> tuple[float, bool]:
+    """Size of a region relative to that of a fit; whether the fit is of no use there.
+
+    Of none if the shape is another, or readings have become too remote.
+    """
+    change = np.linalg.solve(fitted.window.frame.B, B)
+    size = math.exp(float(np.linalg.slogdet(change)[1]) / len(B))
+    if abs(size - 1.0) < _AS_LARGE:
+        size = 1.0
+    shape_has_changed = float(np.abs(change / size - np.eye(len(B))).max()) > _CHANGED
+    return size, shape_has_changed or fitted.window.farthest > FARTHEST * size
+
+
+def is_outdated(fitted: Posterior, row: int) -> bool:
+    """Whether a fit that has been extended so far should be made anew.
+
+    It costs a factorisation, and a fit that is a little off the best point is as good.
+    """
+    u = fitted.window.U[row]
+    return bool(u @ u > _MOVED**2) or fitted.window.extended >= _MOST_ROWS
