@@ -13,7 +13,7 @@ import tobyqa
 
 PACKAGE = Path(tobyqa.__file__).parent
 EDGES = (
-    *("bench", "cli", "demo", "theory", "integrations", "plots", "report"),
+    *("__main__", "bench", "cli", "demo", "theory", "integrations", "plots", "report"),
     *("datafile", "program", "runfile", "view"),
 )
 CORE = [

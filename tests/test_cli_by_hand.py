@@ -67,7 +67,7 @@ def test_a_search_by_hand_is_the_search_by_program(tmp_path, tobyqa):
 
 def test_through_real_processes(tmp_path):
     def tobyqa(*arguments):
-        command = [sys.executable, "-m", "tobyqa.cli", *arguments]
+        command = [sys.executable, "-m", "tobyqa", *arguments]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         return done.returncode, done.stdout, done.stderr
 
