@@ -72,14 +72,14 @@ class Adaptive:
     """Method ``adaptive``: the default; its ablations are field values.
 
     A fit costs O(m^3) for a window of m readings, m <= `window`, and memory O(m^2 +
-    n^2); a quadratic has (n + 1)(n + 2) / 2 coefficients, so from n = 20 on the window
+    n^2); a quadratic has (n + 1)(n + 2) / 2 coefficients, so from n = 31 on the window
     holds fewer readings than that and the curvature is known only in part.
     """
 
     radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
     window: int = option(500, lo=20, hi=2000, doc="readings in a fit, at the most")
     reach: float = option(4.0, lo=1.0, doc="how far out readings count, in regions")
-    refit_every: int = option(6, lo=1, doc="readings between likelihood searches")
+    refit_every: int = option(6, lo=1, doc="readings between likelihood searches, at least")
     ftol: float = option(
         0.0,
         lo=0.0,
