@@ -79,7 +79,7 @@ class Adaptive:
     radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
     window: int = option(500, lo=20, hi=2000, doc="readings in a fit, at the most")
     reach: float = option(4.0, lo=1.0, doc="how far out readings count, in regions")
-    refit_every: int = option(6, lo=1, doc="readings between likelihood searches, at least")
+    refit_every: int = option(6, lo=1, doc="readings between likelihood fits, at least")
     ftol: float = option(
         0.0,
         lo=0.0,
