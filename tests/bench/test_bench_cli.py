@@ -74,6 +74,18 @@ def test_report_of_several_runs_and_some_cells(files, capsys):
     assert "in several of the directories" in capsys.readouterr().err
 
 
+def test_a_choice_may_name_what_only_one_of_the_runs_has(files):
+    pytest.importorskip("matplotlib")
+    other = replace(STUDY, solvers=("bfgs-fd",))
+    (files / "other.toml").write_text(study_text(other))
+    for name in ("tiny", "other"):
+        assert main(["run", f"{name}.toml", "--out", name, "--quiet"]) == 0
+    only = ["--only", "solver=paper|bfgs-fd"]
+    assert main(["report", "tiny", "other", "--out", "report", *only]) == 0
+    rows = (files / "report" / "tables" / "overall.csv").read_text().splitlines()[1:]
+    assert {row.split(",")[0] for row in rows} == {"paper", "bfgs-fd"}
+
+
 def test_list_shows_everything():
     done = subprocess.run(
         [sys.executable, "-m", "tobyqa.bench", "list"],

@@ -8,7 +8,9 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -180,14 +182,18 @@ def _report(args: argparse.Namespace) -> int:
         ) from None
     from tobyqa.bench.report import summary_text, write_report
 
-    studies, records, facts = [], [], []
-    for directory in args.dirs:
-        with Store(directory) as store:
-            wanted = set(chosen(store.study.cells(), args.only))
+    with ExitStack() as opened:
+        stores = [opened.enter_context(Store(directory)) for directory in args.dirs]
+        cells = [store.study.cells() for store in stores]
+        # Of all of them together: not every directory has every solver.
+        wanted = set(chosen(list(dict.fromkeys(chain(*cells))), args.only))
+        studies, records, facts = [], [], []
+        for store, directory, own in zip(stores, args.dirs, cells, strict=True):
             kept = [record for record in store.records() if record.cell in wanted]
+            asked = sum(cell in wanted for cell in own)
             studies.append(store.study)
             records += kept
-            facts.append(_facts(store, Path(directory).name, kept, len(wanted)))
+            facts.append(_facts(store, Path(directory).name, kept, asked))
     if not records:
         raise ValueError(f"{' '.join(args.dirs)}: no records yet")
     _check_distinct(records)
