@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -26,6 +28,22 @@ DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 def shell(script, **kwargs):
     return Program(("sh", "-c", script), ("a", "b"), **kwargs)
+
+
+def test_an_interrupt_while_it_starts_leaves_no_program_running(monkeypatch):
+    """Found on a busy machine: the program ran before its parent knew of it."""
+    start, started = subprocess.Popen, []
+
+    def interrupted(*args, **kwargs):
+        started.append(start(*args, **kwargs))
+        signal.raise_signal(signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        shell("sleep 60; echo 1").measure(TRIAL)
+    assert started[0].poll() is not None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @given(st.binary())

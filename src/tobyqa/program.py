@@ -23,8 +23,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import IO, Any, NoReturn
 
 from . import _check
@@ -193,23 +195,25 @@ class Program:
         """
         values = [float(v) for v in trial.x]
         environment, texts = self._environment(trial), self._texts(trial)
-        with tempfile.TemporaryFile() as point:
-            point.write(
-                json.dumps(dict(zip(self.names, values, strict=True))).encode() + b"\n"
-            )
-            point.seek(0)
-            try:
-                process = subprocess.Popen(
-                    [_filled(argument, texts) for argument in self.command],
-                    stdin=point,
-                    stdout=out,
-                    stderr=err,
-                    env=environment,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise ProgramError(f"cannot be started: {error}") from None
-        with _ended_at_last(process):
+        command = [_filled(argument, texts) for argument in self.command]
+        with contextlib.ExitStack() as at_last:
+            with _interrupts_held() as deliver, tempfile.TemporaryFile() as point:
+                named = dict(zip(self.names, values, strict=True))
+                point.write(json.dumps(named).encode() + b"\n")
+                point.seek(0)
+                try:
+                    process = subprocess.Popen(
+                        command,
+                        stdin=point,
+                        stdout=out,
+                        stderr=err,
+                        env=environment,
+                        start_new_session=True,
+                    )
+                except OSError as error:
+                    raise ProgramError(f"cannot be started: {error}") from None
+                at_last.enter_context(_ended_at_last(process))
+            deliver()
             try:
                 return process.wait(self.timeout)
             except subprocess.TimeoutExpired:
@@ -230,6 +234,31 @@ def _filled(argument: str, texts: dict[str, str]) -> str:
     """An argument with its placeholders replaced; other braces are left alone."""
     names = "|".join(map(re.escape, texts))
     return re.sub(rf"\{{({names})\}}", lambda match: texts[match[1]], argument)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[Callable[[], None]]:
+    """Ctrl-C waits until it is delivered, by the function given.
+
+    A program that is started while one arrives would otherwise be left running, since
+    nobody knows of it yet. Only the main thread is ever interrupted.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    held: list[tuple[int, FrameType | None]] = []
+
+    def deliver() -> None:
+        if held and callable(handler):
+            handler(*held.pop())
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not (in_main_thread and callable(handler)):
+        yield deliver
+        return
+    signal.signal(signal.SIGINT, lambda *arrived: held.append(arrived))
+    try:
+        yield deliver
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager
