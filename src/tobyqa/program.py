@@ -24,7 +24,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import IO, Any, NoReturn
@@ -197,7 +197,7 @@ class Program:
         environment, texts = self._environment(trial), self._texts(trial)
         command = [_filled(argument, texts) for argument in self.command]
         with contextlib.ExitStack() as at_last:
-            with _interrupts_held() as deliver, tempfile.TemporaryFile() as point:
+            with _interrupts_held(), tempfile.TemporaryFile() as point:
                 named = dict(zip(self.names, values, strict=True))
                 point.write(json.dumps(named).encode() + b"\n")
                 point.seek(0)
@@ -213,7 +213,6 @@ class Program:
                 except OSError as error:
                     raise ProgramError(f"cannot be started: {error}") from None
                 at_last.enter_context(_ended_at_last(process))
-            deliver()
             try:
                 return process.wait(self.timeout)
             except subprocess.TimeoutExpired:
@@ -237,28 +236,25 @@ def _filled(argument: str, texts: dict[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[Callable[[], None]]:
-    """Ctrl-C waits until it is delivered, by the function given.
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits until the end of this.
 
     A program that is started while one arrives would otherwise be left running, since
     nobody knows of it yet. Only the main thread is ever interrupted.
     """
     handler = signal.getsignal(signal.SIGINT)
-    held: list[tuple[int, FrameType | None]] = []
-
-    def deliver() -> None:
-        if held and callable(handler):
-            handler(*held.pop())
-
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not (in_main_thread and callable(handler)):
-        yield deliver
+        yield
         return
+    held: list[tuple[int, FrameType | None]] = []
     signal.signal(signal.SIGINT, lambda *arrived: held.append(arrived))
     try:
-        yield deliver
+        yield
     finally:
         signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])
 
 
 @contextlib.contextmanager

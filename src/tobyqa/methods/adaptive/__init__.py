@@ -61,8 +61,8 @@ Array = NDArray[np.float64]
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
-_SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
+_SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 
