@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,9 +12,8 @@ from tobyqa.bench.channels import channel_names
 from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
-from tobyqa.kernels import damped_powell, integrated_wiener, powell
+from tobyqa.kernels import damped_linear, damped_powell, integrated_wiener, powell
 from tobyqa.methods.adaptive.answer import safer
-from tobyqa.methods.adaptive.champion import Champion
 from tobyqa.methods.adaptive.posterior import Components, posterior
 from tobyqa.methods.adaptive.region import rescaled
 from tobyqa.methods.adaptive.window import Frame, Window
@@ -32,6 +28,13 @@ def test_damped_kernel_is_powells_for_long_lengths():
     U = np.random.default_rng(0).normal(size=(8, 3))
     np.testing.assert_allclose(
         damped_powell(U @ U.T, 1e3), powell(U), rtol=1e-3, atol=1e-5
+    )
+
+
+def test_damped_linear_kernel_is_the_inner_product_for_long_lengths():
+    U = np.random.default_rng(0).normal(size=(8, 3))
+    np.testing.assert_allclose(
+        damped_linear(U @ U.T, 1e4), U @ U.T, rtol=1e-3, atol=1e-5
     )
 
 
@@ -59,7 +62,7 @@ def test_integrated_wiener_is_the_covariance_of_summed_sums():
     )
 
 
-def test_affine_drift_changes_no_proposed_point():
+def test_affine_drift_changes_no_proposed_point(tmp_path):
     """For the same data set: points are prescribed, so that rounding cannot add up."""
     rng = np.random.default_rng(0)
     points = 1.5 * rng.normal(size=(40, 4))
@@ -74,18 +77,12 @@ def test_affine_drift_changes_no_proposed_point():
         seen = []
         for k, (x, value) in enumerate(zip(points, still, strict=True), start=10):
             opt.tell(x, value + beta * k)
-            fresh = Optimizer.load(_saved(opt))
+            opt.save(tmp_path / f"{beta} {k}")  # asking it would fix the next point
+            fresh = Optimizer.load(tmp_path / f"{beta} {k}")
             seen.append(fresh.ask().x)
         return np.array(seen)
 
     np.testing.assert_allclose(proposals(16.0), proposals(0.0), atol=1e-5)
-
-
-def _saved(opt):
-    """The run in a file of its own, so that asking does not fix the next point."""
-    path = Path(tempfile.mkdtemp()) / "run"
-    opt.save(path)
-    return path
 
 
 def test_demo_is_solved_ten_times_better_than_by_the_paper():
@@ -196,6 +193,7 @@ def window_of(points, times, values, variances, noise=0.1):
         B=np.eye(points.shape[1]),
         now=times[-1],
         first=times.min(),
+        start=times.min(),
         spacing=1.0,
         level=values[0],
         noise=noise,
@@ -210,6 +208,13 @@ def window_of(points, times, values, variances, noise=0.1):
         y=frame.y(values),
         variances=variances,
     )
+
+
+either_drift = pytest.mark.parametrize(
+    "components",
+    [Components(2.0, 1.5, -1.0), Components(2.0, 1.5, -1.0, -2.0, 0.5)],
+    ids=["of time alone", "of place too"],
+)
 
 
 def some_readings():
@@ -233,9 +238,10 @@ def test_a_reading_of_enormous_error_is_as_good_as_none():
     np.testing.assert_allclose(doubted, expected(others, np.ones(19)), rtol=1e-5)
 
 
-def test_extending_a_fit_equals_fitting_anew():
+@either_drift
+def test_extending_a_fit_equals_fitting_anew(components):
     points, times, values = some_readings()
-    components, rows = Components(2.0, 1.5, -1.0), slice(0, 19)
+    rows = slice(0, 19)
     part = window_of(points[rows], times[rows], values[rows], np.ones(19))
     sigmas = np.full(20, np.nan)
     sigmas[19] = 0.2
@@ -248,11 +254,11 @@ def test_extending_a_fit_equals_fitting_anew():
         )
 
 
+@either_drift
 @pytest.mark.parametrize("factor", [0.5, 1.5])
-def test_a_resized_fit_is_that_of_the_other_region(factor):
+def test_a_resized_fit_is_that_of_the_other_region(factor, components):
     points, times, values = some_readings()
     window = window_of(points, times, values, np.ones(20))
-    components = Components(2.0, 1.5, -1.0)
     there = rescaled(components, factor)
     resized = posterior(window, components, spread=1.0).resized(factor, there)
     anew = posterior(window.resized(factor), there, spread=1.0)
@@ -336,28 +342,32 @@ def test_a_valley_is_not_left_for_a_wall():
     assert opt.result().history.radius[-1] < 10.0
 
 
-def test_the_expected_fall_is_the_difference_of_two_predictions():
+@either_drift
+def test_the_expected_fall_is_the_difference_of_two_predictions(components):
     points, times, values = some_readings()
     window = window_of(points, times, values, np.ones(20))
-    fitted = posterior(window, Components(2.0, 1.5, -1.0), spread=1.0)
+    fitted = posterior(window, components, spread=1.0)
     U = np.random.default_rng(1).normal(size=(5, 2))
     here = fitted.predicted(np.zeros(2), 21.0)[0]
-    falls = [here - fitted.predicted(u, 21.0)[0] for u in U]
+    falls = [here - fitted.predicted(u, 21.0, local=False)[0] for u in U]
     np.testing.assert_allclose(fitted.falls(U), falls, rtol=1e-6, atol=1e-6)
 
 
-def test_the_error_of_a_fall_is_that_of_a_vague_prior_on_the_plane():
+@either_drift
+def test_the_error_of_a_fall_is_that_of_a_vague_prior_on_the_plane(components):
     """Unpenalised coefficients are those with a normal prior of endless variance."""
     points, times, values = some_readings()
     window = window_of(points, times, values, np.ones(20))
-    components = Components(1.0, 1.5, -1.0)
     fitted = posterior(window, components, spread=1.0)
-    u, a2, length, vague = np.array([0.7, -0.4]), np.exp(2.0), np.exp(1.5), 1e7
+    u, a2, length, vague = np.array([0.7, -0.4]), np.exp(4.0), np.exp(1.5), 1e7
 
     U = np.vstack([window.U, u])
     curved = a2 * damped_powell(U @ U.T, length)
     X = np.column_stack([np.ones(20), window.U, window.theta])
     K = curved[:-1, :-1] + np.exp(-2.0) * integrated_wiener(window.t) + np.eye(20)
+    if components.interacts:
+        age = np.exp(components.log_b) * window.age
+        K += np.outer(age, age) * damped_linear(window.gram, np.exp(components.log_s))
     K += vague * X @ X.T
     k = curved[-1, :-1] + vague * window.U @ u
     expected = curved[-1, -1] + vague * u @ u - k @ np.linalg.solve(K, k)
@@ -365,61 +375,6 @@ def test_the_error_of_a_fall_is_that_of_a_vague_prior_on_the_plane():
     variances = fitted.fall_variances(np.array([u, np.zeros(2)]))
     np.testing.assert_allclose(variances[0], expected, rtol=1e-3)
     assert variances[1] == pytest.approx(0.0, abs=1e-9)
-
-
-def compared(readings, times=(1.0, 2.0, 3.0), rival=(3.0, 0.0)):
-    """A comparison at the origin, the rival and the origin; with its readings."""
-    champion = Champion(np.zeros(2), np.eye(2))
-    for _ in range(100):
-        champion = champion.challenged(np.array(rival), np.eye(2))
-    samples = SampleSet.empty(2)
-    for t, value in zip(times, readings, strict=True):
-        samples = samples.append(champion.next_point, t, value, np.nan)
-        champion = champion.heard(samples, len(samples) - 1)
-    return champion, samples
-
-
-@pytest.mark.parametrize("times", [(1.0, 2.0, 3.0), (1.0, 5.0, 6.0)])
-def test_a_comparison_is_blind_to_affine_drift(times):
-    readings = np.array([2.0, 9.0, 2.5])
-    drifting = readings + 7.0 + 40.0 * np.array(times)
-    leads = [
-        champion.lead(samples, noise=0.5, q=0.3, spacing=1.0)
-        for champion, samples in (compared(readings, times), compared(drifting, times))
-    ]
-    assert leads[0] > 3.0
-    assert leads[1] == pytest.approx(leads[0])
-    assert compared(-readings, times)[0].lead(
-        compared(-readings, times)[1], noise=0.5, q=0.3, spacing=1.0
-    ) == pytest.approx(-leads[0])
-
-
-def test_a_restless_drift_makes_a_comparison_less_sure():
-    champion, samples = compared([2.0, 9.0, 2.5])
-    leads = [champion.lead(samples, noise=0.5, q=q, spacing=1.0) for q in (0.0, 1, 10)]
-    assert leads == sorted(leads, reverse=True)
-    assert leads[-1] < 0.5 * leads[0]
-
-
-def test_a_comparison_measures_there_here_and_there_again():
-    champion, samples = compared([2.0, 9.0, 2.5])
-    np.testing.assert_array_equal(samples.points, [[0, 0], [3, 0], [0, 0]])
-    assert champion.next_point is None
-
-
-def test_a_comparison_ends_where_a_reading_was_taken_elsewhere():
-    champion, samples = compared([2.0], times=(1.0,))
-    samples = samples.append(np.array([1.0, 1.0]), 2.0, 5.0, np.nan)
-    champion = champion.heard(samples, 1)
-    assert champion.next_point is None
-    assert champion.lead(samples, noise=1.0, q=1.0, spacing=1.0) is None
-
-
-@pytest.mark.parametrize(("distance", "is_rival"), [(0.1, False), (1.0, True)])
-def test_only_points_apart_are_compared(distance, is_rival):
-    patient = Champion(np.zeros(2), np.eye(2), waited=99)
-    champion = patient.challenged(np.array([distance, 0.0]), np.eye(2))
-    assert (champion.next_point is not None) == is_rival
 
 
 def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():

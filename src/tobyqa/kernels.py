@@ -46,6 +46,20 @@ def damped_powell(gram: Array, length: float) -> Array:
     return K
 
 
+def damped_linear(gram: Array, length: float) -> Array:
+    """Covariance u_i.u_j near the centre, bounded far from it.
+
+    l^2 e_i e_j (exp(u_i.u_j / l^2) - 1): the Gaussian kernel without its constant
+    feature, so that the function it describes is zero at the centre.
+    """
+    Z = gram * length**-2
+    e = length * np.exp(-0.5 * Z.diagonal())
+    K = np.expm1(Z)
+    K *= e[:, None]
+    K *= e
+    return K
+
+
 def integrated_wiener(t: Array) -> Array:
     """Covariance of the integral of a Wiener process, both zero at t = 0.
 

@@ -38,7 +38,8 @@ from ...state import (
 )
 from ...step import ball_step
 from .answer import expected_excess, gauges, in_user_units, recommended, safer
-from .champion import Champion, latest_at
+from .champion import Champion
+from .comparison import readings_at
 from .evidence import best_row, explains_readings, witness
 from .likelihood import Belief, bounded, improve, pinned, start_components
 from .posterior import Components, Posterior, posterior
@@ -99,6 +100,7 @@ class Adaptive:
     reshape: bool = option(True, doc="turn the region so that all directions show")
     verify: bool = option(True, doc="measure the centre again where drift decides")
     home: bool = option(True, doc="go back to an earlier place that reads lower")
+    local: bool = option(True, doc="let the drift depend on the place if it does")
     shuffle: bool = option(True, doc="take the first points in random order")
 
     def __post_init__(self) -> None:
@@ -148,11 +150,15 @@ class Adaptive:
         """One iteration: judge, choose components, centre and region, plan."""
         k = state.iterations + 1
         fitted = self._extended(state, search)
-        factor = self._size_factor(state, search, asked)
+        factor = self._size_factor(state, search, asked, fitted)
         state, search = learned(state, search)
         if self.home:
             search, far_ahead = compared(state, search, fitted, asked)
-            place = search.champion.next_point
+            if fitted.components.interacts and not search.belief.local:
+                assert state.centre is not None
+                components = replace(fitted.components, log_b=-math.inf)
+                fitted = self._fit(state, state.centre, search, components)
+            place = search.champion.next_point(search.patience)
             if place is not None:
                 return measuring(place, replace(state, iterations=k), search, fitted)
             if far_ahead:
@@ -205,11 +211,13 @@ class Adaptive:
         )
         return self._plan(state, search, fitted)
 
-    def _size_factor(self, state: State[Search], search: Search, asked: bool) -> float:
+    def _size_factor(
+        self, state: State[Search], search: Search, asked: bool, fitted: Posterior
+    ) -> float:
         """How the region is to change after the newest reading."""
         plan, factor = search.plan, 1.0
         if asked and not plan.verifies:
-            factor = judged(search, state.samples)
+            factor = judged(search, state.samples, fitted)
         if plan.blurred and self.focus:
             factor = min(factor, 0.7)  # look closer
         if plan.visible < max(5.0, state.task.x0.size):
@@ -250,7 +258,11 @@ class Adaptive:
             unresolved=unresolved,
             explores=explores,
             visible=float(np.maximum(0.5 * np.abs(e), np.abs(Q.T @ g)).max()),
-            blurred=unresolved and spread[-1] > _BLUR**2 and fitted.window.is_dense,
+            # A local drift leaves the gradient at the start unknown at any size.
+            blurred=unresolved
+            and spread[-1] > _BLUR**2
+            and fitted.window.is_dense
+            and not fitted.components.interacts,
         )
         B = search.B
         entries = (g.size + 1) * (g.size + 2) / 2
@@ -311,7 +323,7 @@ class Adaptive:
             spread=spread,
             spacing=spacing,
             evidence=witness(samples, old, new, noise, spacing),
-            belief=Belief(),
+            belief=Belief(local_is_known=not self.local),
             champion=Champion(task.x0, B),
             fitted=None,  # type: ignore[arg-type]  # set below, before it is used
             plan=Plan(task.x0, 0.0, True, True, math.inf),
@@ -358,22 +370,29 @@ class Adaptive:
         wider: int = 1,
     ) -> Posterior:
         """The fit around a centre; with calm components if these do not work."""
-        window = self._window(state, centre, search, wider)
-        for chosen in (components, Components(2.0, 1.5, -6.0)):
+        window = self._window(state, centre, search, wider, components.interacts)
+        calm = Components(2.0, 1.5, -6.0, components.log_b)
+        for chosen in (components, calm):
             fitted = posterior(window, pinned(chosen, self._fixed()), search.spread)
             if fitted is not None:
                 return fitted
         return search.fitted
 
     def _window(
-        self, state: State[Search], centre: int, search: Search, wider: int = 1
+        self,
+        state: State[Search],
+        centre: int,
+        search: Search,
+        wider: int = 1,
+        local: bool = False,
     ) -> Window:
         return window_around(
             state.samples,
             centre,
             search.B,
             reach=self.reach,
-            size=window_size(state.task.x0.size, self.window, wider),
+            size=window_size(state.task.x0.size, self.window, wider, local=local),
+            all_times=local,
             noise=search.noise,
             spacing=search.spacing,
         )
@@ -413,7 +432,8 @@ class Adaptive:
         here = self._wide_fit(state, int(here.window.rows[row]), search)
         if not self.home:
             return in_user_units(here, recommended(here, spread))
-        B, champion = search.champion.B, latest_at(state.samples, search.champion.x)
+        B = search.champion.B
+        champion = int(readings_at(state.samples, search.champion.x)[-1])
         there = self._wide_fit(state, champion, replace(search, B=B))
         confirmed = there, recommended(there, spread)
         # What judges both must reach as far as the other one.

@@ -30,7 +30,7 @@ def recommended(fitted: Posterior, spread: float) -> Array:
     now = fitted.window.frame.now
 
     def at_worst(u: Array) -> float:
-        value, variance = fitted.predicted(u, now)
+        value, variance = fitted.predicted(u, now, local=False)
         return value + math.sqrt(variance)
 
     return min(candidates, key=at_worst)

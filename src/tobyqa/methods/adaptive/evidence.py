@@ -13,6 +13,9 @@ from .posterior import Posterior
 
 Array = NDArray[np.float64]
 
+_CREDIT = 100.0  # noise levels that a place may read higher now than the centre
+_LOUD = 4.0  # nu from which on a fit gives no such credit
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -70,6 +73,19 @@ def witness(
     return Evidence(float(slope), math.sqrt(2.0) / abs(float(gap)), 0.0)
 
 
+def _may_be_local_drift(fitted: Posterior) -> NDArray[np.bool_]:
+    """Whether places read little enough higher now than the centre does.
+
+    Else a local drift could explain any rise: time has to tell.
+    """
+    age, centre = fitted.window.age, fitted.window.centre
+    now = fitted.smooth + fitted.local_drift * age[-1] / np.maximum(age, 1.0)
+    credit = _CREDIT if fitted.nu <= _LOUD else 0.0
+    possible = now <= fitted.smooth[centre] + credit
+    possible[centre] = True
+    return np.asarray(possible)
+
+
 def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int, bool]:
     """The lowest smoothed value in the region that the readings do not deny.
 
@@ -81,13 +97,20 @@ def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int,
     inside = np.einsum("ij,ij->i", window.U, window.U) <= 1.1**2
     plausible = fitted.steady <= fitted.steady[window.centre] + 4.0
     rise = window.y - window.y[window.centre]
+    rise -= math.sqrt(fitted.nu) * fitted.local_drift
     age = window.t - window.t[window.centre]
     # A noise estimate far from the assumed level is misfit, and no excuse.
     noise_std = min(math.sqrt(fitted.nu), credible_noise(spread))
     known = evidence.explains(rise, age, noise_std)
     candidate = inside & plausible
     candidate[window.centre] = known[window.centre] = True
-    best = int(np.where(candidate, fitted.smooth, np.inf).argmin())
+    rank = fitted.smooth
+    if fitted.components.interacts:
+        candidate &= _may_be_local_drift(fitted)
+        rank = rank.copy()
+        errors = np.sqrt(fitted.fall_variances(window.U[candidate]))
+        rank[candidate] += 2.0 * errors  # at worst
+    best = int(np.where(candidate, rank, np.inf).argmin())
     if known[best]:
         return best, False
-    return int(np.where(candidate & known, fitted.smooth, np.inf).argmin()), True
+    return int(np.where(candidate & known, rank, np.inf).argmin()), True

@@ -6,11 +6,14 @@ symbol  meaning, all relative to the noise
 a       curvature of the function per region
 l       length over which it is quadratic, in regions
 q       restlessness of the drift per spacing of the readings
+b       difference of the drift over a region, per spacing; not if it is none
+s       length over which that difference is straight, in regions
 ======  ==================================================================
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,17 +27,25 @@ _BOUNDS = {
     "log_a": (-1.0, 25.0),
     "log_l": (0.0, float(np.log(30.0))),
     "log_q": (-8.0, 3.4),
+    "log_b": (-12.0, 12.0),
+    "log_s": (0.0, float(np.log(30.0))),
 }
+_OF_PLACE = frozenset({"log_b", "log_s"})  # unused if the drift is of time alone
 _STEP = 0.7  # first step of the line searches, in logarithms
+_LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
+
+_USUAL_LENGTH = math.log(4.0)  # regions
 _GAIN = 1e-6  # improvement that keeps a line search going
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What earlier windows said of the drift's restlessness, which is of time alone."""
+    """What is known of the drift: its restlessness from earlier windows, its kind."""
 
     log_q: float = -2.0
     std: float = 2.0
+    local: bool = False  # whether the drift depends on the place
+    local_is_known: bool = False
 
     def after(self, fitted: Posterior) -> Belief:
         """A running mean; a window teaches as much as it has readings to spare."""
@@ -42,16 +53,19 @@ class Belief:
         n = window.U.shape[1]
         weight = 0.5 * min(1.0, window.spare / (4.0 * n + 20.0)) ** 2
         change = fitted.components.log_q - self.log_q
-        return Belief(
-            self.log_q + weight * change, max(0.5, self.std * (1.0 - 0.5 * weight))
+        return replace(
+            self,
+            log_q=self.log_q + weight * change,
+            std=max(0.5, self.std * (1.0 - 0.5 * weight)),
         )
 
 
 def prior(components: Components, belief: Belief) -> float:
-    """-2 log prior: functions stay quadratic over about 4 regions, drift as before."""
-    length = components.log_l - float(np.log(4.0))
+    """-2 log prior: functions stay quadratic over some regions, drift as before."""
     restless = (components.log_q - belief.log_q) / belief.std
-    return length**2 + restless**2
+    curved = components.log_l - _USUAL_LENGTH
+    bent = components.log_s - _USUAL_LENGTH if components.interacts else 0.0
+    return curved**2 + bent**2 + restless**2
 
 
 def start_components(window: Window) -> Components:
@@ -59,7 +73,7 @@ def start_components(window: Window) -> Components:
     X = np.column_stack([np.ones(window.y.size), window.U, window.theta])
     left_over = window.y - X @ np.linalg.lstsq(X, window.y, rcond=None)[0]
     curved = float(np.log(max(0.01, np.ptp(left_over))))
-    return bounded(Components(curved, float(np.log(4.0)), -2.0))
+    return bounded(Components(curved, _USUAL_LENGTH, -2.0))
 
 
 def pinned(components: Components, fixed: frozenset[str]) -> Components:
@@ -76,7 +90,10 @@ def improve(
     fixed: frozenset[str],
 ) -> Posterior:
     """Search along each free component in turn, doubling the step while it helps."""
-    free = [name for name in _BOUNDS if name not in fixed]
+    if belief.local:
+        fitted = _with_local_drift(fitted, spread, belief)
+    unused = frozenset() if fitted.components.interacts else _OF_PLACE
+    free = [name for name in _BOUNDS if name not in fixed | unused]
     best, score = fitted, _score(fitted, belief)
     for _ in range(sweeps):
         before = score
@@ -85,6 +102,22 @@ def improve(
         if before - score < _GAIN:
             break
     return best
+
+
+def _with_local_drift(fitted: Posterior, spread: float, belief: Belief) -> Posterior:
+    """The same fit, with a local drift if that is likely enough, else without."""
+    grown = max(float(fitted.window.age[-1]), 1.0)
+    length = fitted.components.log_l
+    if fitted.components.interacts:
+        guesses = [replace(fitted.components, log_b=-math.inf)]
+    else:
+        guesses = [
+            replace(fitted.components, log_b=math.log(size / grown), log_s=length)
+            for size in _LOCAL
+        ]
+    trials = [posterior(fitted.window, guess, spread) for guess in guesses]
+    possible = [fitted, *(trial for trial in trials if trial is not None)]
+    return min(possible, key=lambda trial: _score(trial, belief))
 
 
 def _line_search(
@@ -109,14 +142,19 @@ def _line_search(
 
 
 def _score(fitted: Posterior, belief: Belief) -> float:
-    return fitted.criterion + prior(fitted.components, belief)
+    cost = 0.0
+    if fitted.components.interacts:
+        m, n = fitted.window.U.shape
+        cost = n * math.log(m)  # Schwarz: a gradient more to be chosen
+    return fitted.criterion + prior(fitted.components, belief) + cost
 
 
 def bounded(components: Components) -> Components:
     """The components, moved into the bounds of the search."""
     return Components(
-        *(
-            min(max(getattr(components, name), low), high)
+        **{
+            name: min(max(getattr(components, name), low), high)
             for name, (low, high) in _BOUNDS.items()
-        )
+            if components.interacts or name not in _OF_PLACE
+        }
     )

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ...kernels import damped_powell, wiener_between
+from ...kernels import damped_linear, damped_powell, wiener_between
 from .window import Window
 
 Array = NDArray[np.float64]
@@ -43,6 +43,13 @@ class Components:
     log_a: float  # curvature per region
     log_l: float  # length of quadratic behaviour, in regions
     log_q: float  # wandering of the drift per spacing
+    log_b: float = -math.inf  # how the drift differs over a region, per spacing
+    log_s: float = math.log(4.0)  # length over which that difference is straight
+
+    @property
+    def interacts(self) -> bool:
+        """Whether the drift depends on the place."""
+        return self.log_b > -math.inf
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,10 @@ class Posterior:
     def _q2(self) -> float:
         return math.exp(2.0 * self.components.log_q)
 
+    @property
+    def _b2(self) -> float:
+        return math.exp(2.0 * self.components.log_b)
+
     @cached_property
     def _damping(self) -> Array:
         """e_i: how much a reading still knows of the curvature at the centre."""
@@ -100,7 +111,33 @@ class Posterior:
     @cached_property
     def steady(self) -> Array:
         """Readings without the drift."""
-        return np.asarray(self.window.y / math.sqrt(self.nu) - self.drift)
+        readings = self.window.y / math.sqrt(self.nu)
+        return np.asarray(readings - self.drift - self.local_drift)
+
+    @cached_property
+    def local_drift(self) -> Array:
+        """Drift at each reading beyond what it would have been at the centre."""
+        if not self.components.interacts:
+            return np.zeros_like(self.lam)
+        return self._local(self.window.U, self.window.age) @ self.lam
+
+    def _local(self, U: Array, age: Array) -> Array:
+        """Covariance of the local drift with that at the readings."""
+        if not self.components.interacts:
+            return np.zeros((len(U), self.lam.size))
+        length = math.exp(self.components.log_s)
+        W = self.window.U
+        near = np.exp(-np.einsum("ij,ij->i", U, U) / (2.0 * length**2))
+        far = np.exp(-np.einsum("ij,ij->i", W, W) / (2.0 * length**2))
+        K = np.expm1((U @ W.T) / length**2)
+        K *= (self._b2 * length**2 * age * near)[:, None]
+        K *= self.window.age * far
+        return K
+
+    def _local_variance(self, u: Array, age: float) -> float:
+        length = math.exp(self.components.log_s)
+        near2 = math.exp(-(u @ u) / length**2)
+        return self._b2 * length**2 * age**2 * (1.0 - near2)
 
     @cached_property
     def smooth(self) -> Array:
@@ -150,20 +187,33 @@ class Posterior:
         variance += np.einsum("ij,ij->j", unsure, unsure)
         return self.beta[-1] * theta + k @ self.lam, np.sqrt(np.maximum(variance, 0.0))
 
-    def _covariances(self, u: Array, t: float) -> tuple[Array, float]:
-        """Of the signal at `u` and `t` with that at the readings, and its variance."""
+    def _covariances(self, u: Array, t: float, age: float = 0.0) -> tuple[Array, float]:
+        """Of the signal at `u` and `t` with that at the readings, and its variance.
+
+        At age zero there is no local drift yet.
+        """
         window, length = self.window, math.exp(self.components.log_l)
         near = math.exp(-(u @ u) / (2.0 * length**2))
         z = (window.U @ u) / length**2
         curved = self._a2 * length**4 * near * self._damping * (np.expm1(z) - z)
         own = self._a2 * length**4 * (1.0 - (1.0 + u @ u / length**2) * near**2)
         k = curved + self._q2 * wiener_between(t, window.t)[0]
-        return k, float(own) + self._q2 * t**3 / 3.0
+        own += self._q2 * t**3 / 3.0
+        if self.components.interacts and age != 0.0:
+            k += self._local(u[None], np.array([age]))[0]
+            own += self._local_variance(u, age)
+        return k, float(own)
 
-    def predicted(self, u: Array, time: float) -> tuple[float, float]:
-        """Expected reading at `u` and `time`, and its variance without noise."""
+    def predicted(
+        self, u: Array, time: float, *, local: bool = True
+    ) -> tuple[float, float]:
+        """Expected reading at `u` and `time`, and its variance without noise.
+
+        `local=False`: if the drift were everywhere as at the centre.
+        """
         frame = self.window.frame
-        k, own = self._covariances(u, float(frame.t(np.array(time))))
+        age = float(frame.age(np.array(time))) if local else 0.0
+        k, own = self._covariances(u, float(frame.t(np.array(time))), age)
         x = np.concatenate([[1.0], u, [float(frame.theta(np.array(time)))]])
         w, _ = lapack.dtrtrs(self._L, k, lower=1)
         unsure = self._V.T @ (x - self._X_w.T @ w)
@@ -206,7 +256,7 @@ class Posterior:
         """
         m = self.window.y.size
         u, t = window.U[-1], float(window.t[-1])
-        k, own = self._covariances(u, t)
+        k, own = self._covariances(u, t, float(window.age[-1]))
         w, _ = lapack.dtrtrs(self._L, k, lower=1)
         pivot = own * (1.0 + _JITTER) + float(window.variances[-1]) - float(w @ w)
         if not pivot > 1e-3 * float(window.variances[-1]):
@@ -257,6 +307,10 @@ def posterior(
     K = damped_powell(window.gram, math.exp(components.log_l))
     K *= math.exp(2.0 * components.log_a)
     K += math.exp(2.0 * components.log_q) * window.wiener
+    if components.interacts:
+        G = damped_linear(window.gram, math.exp(components.log_s))
+        grown = math.exp(components.log_b) * window.age
+        K += G * grown * grown[:, None]
     L = _cholesky(K, window.variances)
     if L is None:
         return None

@@ -31,7 +31,11 @@ def rescaled(components: Components, factor: float) -> Components:
     """The same function, seen from a region that is `factor` times as large."""
     log = math.log(factor)
     return Components(
-        components.log_a + 2.0 * log, components.log_l - log, components.log_q
+        components.log_a + 2.0 * log,
+        components.log_l - log,
+        components.log_q,
+        components.log_b + log,
+        components.log_s - log,
     )
 
 

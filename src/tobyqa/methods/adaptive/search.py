@@ -13,14 +13,19 @@ from ...result import Status
 from ...samples import SampleSet
 from ...state import State, Verdict
 from .champion import Champion
-from .evidence import Evidence, witness
+from .comparison import Ruler, drift_is_local
+from .evidence import Evidence, credible_noise, witness
 from .likelihood import Belief
 from .posterior import Posterior
 from .region import size_factor
 
 Array = NDArray[np.float64]
 
+_BY_CHANCE = 4.0  # noise levels: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
+_CLOSE = 4.0  # noise levels; two places known to within that are compared
+_MOST = 6  # comparisons of two places that wait for it
+_SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
 
 
 @dataclass(frozen=True)
@@ -52,22 +57,38 @@ class Search:
     plan: Plan
     settled: int = 0  # iterations that found nothing left to gain
 
+    @property
+    def patience(self) -> int:
+        """Iterations between comparisons; few until the kind of drift is known."""
+        known = self.belief.local_is_known
+        soon = not known and len(self.champion.earlier) < _SOON_OFTEN
+        return _SOON if soon else self.champion.x.size + 20
 
-def judged(search: Search, samples: SampleSet) -> float:
+
+def judged(search: Search, samples: SampleSet, after: Posterior) -> float:
     """The change of the region after the newest reading, which was planned."""
     plan, x = search.plan, samples.points[-1]
     u = search.fitted.window.frame.u(x[None])[0]
     innovation, std = search.fitted.innovation(
         u, float(samples.times[-1]), float(samples.values[-1])
     )
-    achieved = float(search.fitted.falls(u[None])[0]) - innovation
-    ratio = (achieved + 4.0) / (plan.predicted + 4.0)  # 4: what noise alone may do
-    return size_factor(
-        ratio=None if plan.explores else ratio,
+    achieved = sure = float(search.fitted.falls(u[None])[0]) - innovation
+    if after.components.interacts:
+        # The reading alone says nothing of the start. The region may grow only on a
+        # fall that is sure, and is seen in what is read now as well.
+        v = after.window.U[-1:]
+        achieved = float(after.falls(v)[0])
+        error = math.sqrt(float(after.fall_variances(v)[0]))
+        sure = achieved - max(error, float(after.local_drift[-1]))
+    promised = plan.predicted + _BY_CHANCE
+    factor = size_factor(
+        ratio=None if plan.explores else (achieved + _BY_CHANCE) / promised,
         length=math.sqrt(u @ u),
         unresolved=plan.unresolved,
         surprise=abs(innovation) / std,
     )
+    is_doubtful = sure < achieved and sure + _BY_CHANCE < 0.7 * promised
+    return min(factor, 1.0) if is_doubtful else factor
 
 
 def learned(state: State[Search], search: Search) -> tuple[State[Search], Search]:
@@ -95,23 +116,41 @@ def compared(
 ) -> tuple[Search, bool]:
     """The best place so far after the newest reading; whether it is far ahead."""
     champion, samples = search.champion, state.samples
+    patience = search.patience
     if asked:
-        champion = champion.heard(samples, len(samples) - 1)
-    lead = champion.lead(
-        samples,
-        noise=fitted.noise_std,
-        q=math.exp(fitted.components.log_q),
-        spacing=search.spacing,
-    )
-    if lead is None:
-        champion = champion.challenged(state.centre_point, search.B)
+        champion = champion.heard(samples, len(samples) - 1, patience)
+    if not champion.is_complete:
+        champion = champion.challenged(state.centre_point, search.B, patience)
         return replace(search, champion=champion), False
     assert champion.rival is not None
-    if lead < 0.0:
+    ruler = _ruler(search, fitted)
+    comparisons = (*champion.earlier, champion.rows)
+    belief = search.belief
+    if not belief.local_is_known:
+        local, known = drift_is_local(samples, comparisons, ruler)
+        belief = replace(belief, local=local, local_is_known=known)
+        search = replace(search, belief=belief)
+    ahead, error = ruler.ahead(samples, champion.rows)
+    undecided = not belief.local_is_known
+    if belief.local:
+        ahead, error = ruler.ahead_at_start(samples, champion.x, champion.rival)
+        close = error <= _CLOSE or abs(ahead) > _FAR_AHEAD * error
+        undecided |= not close and len(comparisons) < _MOST
+    if undecided:
+        return replace(search, champion=champion.again()), False
+    if ahead < 0.0:
         champion = Champion(champion.rival, search.B)
     else:
         champion = Champion(champion.x, champion.B)
-    return replace(search, champion=champion), lead > _FAR_AHEAD
+    return replace(search, champion=champion), ahead > _FAR_AHEAD * error
+
+
+def _ruler(search: Search, fitted: Posterior) -> Ruler:
+    """A noise estimate far from the assumed level is misfit, and no excuse."""
+    least = search.noise / credible_noise(search.spread - 1.0)
+    most = search.noise * credible_noise(search.spread)
+    noise = min(max(fitted.noise_std, least), most)
+    return Ruler(noise, math.exp(fitted.components.log_q), search.spacing)
 
 
 def after_failure(state: State[Search]) -> State[Search]:

@@ -45,7 +45,10 @@ def in_unit(
         ),
         bounded(
             replace(
-                components, log_a=components.log_a - log, log_q=components.log_q - log
+                components,
+                log_a=components.log_a - log,
+                log_q=components.log_q - log,
+                log_b=components.log_b - log,
             )
         ),
     )

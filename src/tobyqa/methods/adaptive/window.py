@@ -37,6 +37,7 @@ class Frame:
     B: Array
     now: float  # time of the newest reading
     first: float  # time of the earliest one
+    start: float  # time when the search began
     spacing: float  # unit of time
     level: float  # the centre's value: where it counts, nothing must be clipped
     noise: float  # assumed standard deviation of a reading
@@ -52,6 +53,10 @@ class Frame:
     def t(self, times: Array) -> Array:
         """Before the window began the drift is taken to be straight."""
         return np.maximum((times - self.first) / self.spacing, 0.0)
+
+    def age(self, times: Array) -> Array:
+        """Time since the search began, in spacings."""
+        return np.asarray((times - self.start) / self.spacing)
 
     def y(self, values: Array) -> Array:
         return np.clip((values - self.level) / self.noise, -1e9, 1e9)
@@ -74,6 +79,10 @@ class Window:
     @cached_property
     def theta(self) -> Array:
         return self.frame.theta(self.times)
+
+    @cached_property
+    def age(self) -> Array:
+        return self.frame.age(self.times)
 
     @cached_property
     def gram(self) -> Array:
@@ -126,13 +135,15 @@ class Window:
         )
 
 
-def window_size(n: int, limit: int, wider: int = 1) -> int:
+def window_size(n: int, limit: int, wider: int = 1, *, local: bool = False) -> int:
     """Readings in a fit: three times the coefficients of a quadratic.
 
-    A restless drift takes nearly as many readings as the quadratic itself.
+    A restless drift takes nearly as many readings as the quadratic itself, and a local
+    one is a second function to be known.
     """
     entries = (n + 1) * (n + 2) // 2
-    wanted = min(max(3 * entries + 3 * n, _SMALLEST_WINDOW), limit)
+    wanted = max(3 * entries + 3 * n, _SMALLEST_WINDOW)
+    wanted = min(2 * wanted if local else wanted, limit)
     return min(wider * wanted, max(_LARGEST_FIT, wanted))
 
 
@@ -145,13 +156,19 @@ def window_around(
     size: int,
     noise: float,
     spacing: float,
+    all_times: bool = False,
 ) -> Window:
-    """The newest readings near the centre, with some others if they are few."""
+    """The newest readings near the centre, with some others if they are few.
+
+    `all_times`: not the newest, but from the first to the last.
+    """
     x = samples.points[centre]
     n = x.size
     U = np.linalg.solve(B, (samples.points - x).T).T
     far = np.sqrt(np.einsum("ij,ij->i", U, U))
     rows = np.flatnonzero(far <= reach)[-size:]
+    if all_times:
+        rows = _thinned(np.flatnonzero(far < FARTHEST), size)
     if rows.size < 2 * n + 2:
         near = np.argsort(far, kind="stable")[: 2 * n + 2]
         rows = np.union1d(rows, near[far[near] < FARTHEST])
@@ -163,6 +180,7 @@ def window_around(
         B=B,
         now=float(times[-1]),
         first=float(times.min()),
+        start=float(samples.times[0]),
         spacing=spacing,
         level=float(samples.values[centre]),
         noise=noise,
@@ -177,6 +195,15 @@ def window_around(
         y=frame.y(samples.values[rows]),
         variances=relative_variances(samples.sigmas[rows], noise),
     )
+
+
+def _thinned(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The newer half of what is wanted, and of those before it as many, evenly."""
+    if rows.size <= size:
+        return rows
+    old, new = np.split(rows, [rows.size - size // 2])
+    kept = np.linspace(0, old.size - 1, size - size // 2).astype(np.int64)
+    return np.concatenate([old[kept], new])
 
 
 def relative_variances(sigmas: Array, noise: float) -> Array:

@@ -1,0 +1,98 @@
+"""What readings at two places tell, with no model of the function between them.
+
+=========  ==============================================================
+symbol     meaning
+=========  ==============================================================
+y, t       readings of a comparison and their times
+b, c       time between them, in spacings
+q          restlessness of the drift, see `likelihood`
+K          covariance of the readings: common wandering, own noise
+X          columns: level and slope at one place, at the other
+=========  ==============================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import integrated_wiener
+from ...samples import SampleSet
+
+Array = NDArray[np.float64]
+
+_SURE, _DOUBTFUL = 5.0, 2.0  # standard errors
+_MOST = 5  # comparisons that are to tell whether the drift depends on the place
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """The units of a comparison."""
+
+    noise: float
+    q: float
+    spacing: float
+
+    def ahead(self, samples: SampleSet, rows: tuple[int, ...]) -> tuple[float, float]:
+        """How much lower the first place reads than the second; the standard error.
+
+        In noise units, from readings there, here and there again.
+        """
+        y, t = samples.values[list(rows)], samples.times[list(rows)]
+        b, c = np.maximum(np.diff(t) / self.spacing, 1e-9)
+        early, late = c / (b + c), b / (b + c)
+        ahead = float(y[1] - early * y[0] - late * y[2]) / self.noise
+        # How far an integrated Wiener process strays from its chord.
+        stray = self.q**2 * b**2 * c**2 / (3.0 * (b + c))
+        return ahead, math.sqrt(1.0 + early**2 + late**2 + stray)
+
+    def ahead_at_start(
+        self, samples: SampleSet, x: Array, rival: Array
+    ) -> tuple[float, float]:
+        """The same, but as it was at the first reading, from all readings at the two.
+
+        Each place has a drift of its own. The error is infinite unless both were
+        measured at two times at the least.
+        """
+        here, there = readings_at(samples, x), readings_at(samples, rival)
+        rows = np.concatenate([here, there])
+        age = (samples.times[rows] - samples.times[0]) / self.spacing
+        is_here = np.arange(rows.size) < here.size
+        if np.ptp(age[is_here]) == 0.0 or np.ptp(age[~is_here]) == 0.0:
+            return 0.0, math.inf
+        X = np.column_stack([is_here, is_here * age, ~is_here, ~is_here * age])
+        K = self.q**2 * integrated_wiener(age - age.min()) + np.eye(rows.size)
+        solved = np.linalg.solve(K, X)
+        contrast = np.array([-1.0, 0.0, 1.0, 0.0])
+        weights = np.linalg.solve(X.T @ solved, contrast)
+        ahead = float(weights @ (solved.T @ samples.values[rows])) / self.noise
+        return ahead, math.sqrt(max(float(contrast @ weights), 0.0))
+
+
+def drift_is_local(
+    samples: SampleSet, comparisons: tuple[tuple[int, ...], ...], ruler: Ruler
+) -> tuple[bool, bool]:
+    """Whether the drift depends on the place, and whether that is the last word.
+
+    If it does not, what lies between two places is the same at all times. If it does,
+    it must grow steadily to be told from a rate that goes up and down.
+    """
+    if len(comparisons) < 2:
+        return False, False
+    ahead, error = np.array([ruler.ahead(samples, rows) for rows in comparisons]).T
+    change = abs(ahead[-1] - ahead[0]) / math.hypot(error[0], error[-1])
+    if change < _DOUBTFUL:
+        return False, True
+    t = np.array([samples.times[rows[1]] for rows in comparisons])
+    line = np.polynomial.Polynomial.fit(t, ahead, 1, w=1.0 / error)
+    is_straight = bool((np.abs(ahead - line(t)) <= _SURE * error).all())
+    is_local = is_straight and bool(change > _SURE)
+    return is_local, not is_straight or len(comparisons) == _MOST
+
+
+def readings_at(samples: SampleSet, x: Array) -> NDArray[np.int64]:
+    """Rows of the readings at a place."""
+    return np.flatnonzero((samples.points == x).all(axis=1))
