@@ -38,6 +38,15 @@ def stamped(**kwargs):
     )
 
 
+def reading_apart(x, k):
+    """The same where the drift is faster, the farther from the origin."""
+    return reading(x, k) + 0.5 * k * float(np.tanh(np.linalg.norm(x)))
+
+
+def drifting_apart(**kwargs):
+    return finished(2, 150, value=reading_apart, **kwargs)
+
+
 def only_failures():
     opt = Optimizer([1.0, 2.0], max_failures=3)
     while not opt.done:

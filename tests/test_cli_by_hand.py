@@ -11,10 +11,12 @@ import time
 import numpy as np
 import pytest
 
+from drawn_runs import drifting_apart
 from test_optimizer import assert_same, reading
 from tobyqa import Optimizer
 from tobyqa.cli import main
 from tobyqa.journal import read
+from tobyqa.view import LOCAL_DRIFT
 
 X = [[-1.0, 0.5], [0.25, 1.0], [2.0, 2.0]]
 T = [10.0, 20.5, 31.0]
@@ -126,6 +128,13 @@ def test_status_is_readable(tmp_path, tobyqa):
     assert facts["drift_rate_std"] == res.drift_rate_std
     assert facts["pending"]["id"] == 30
     assert (facts["nfev"], facts["nfail"], facts["readings"]) == (30, 1, 29)
+
+
+def test_status_tells_of_a_drift_that_depends_on_the_place(tmp_path, tobyqa):
+    path = tmp_path / "run.jsonl"
+    drifting_apart(journal=path).close()
+    assert LOCAL_DRIFT in tobyqa("status", path)[1]
+    assert json.loads(tobyqa("status", path, "--json")[1])["drift_is_local"] is True
 
 
 @pytest.mark.parametrize("command", ["init", "tell", "fail", "undo"])

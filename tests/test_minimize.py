@@ -23,8 +23,8 @@ def test_result_has_everything():
     assert isinstance(res, scipy.optimize.OptimizeResult)
     expected = (
         "x x_std fun fun_std success status message nfev nit nfail jac hess drift_rate "
-        "drift_rate_std drift noise_std t x_best_observed fun_best_observed history "
-        "method"
+        "drift_rate_std drift drift_is_local noise_std t x_best_observed "
+        "fun_best_observed history method"
     )
     assert set(expected.split()) == set(res.keys())
     assert isinstance(res.success, bool)

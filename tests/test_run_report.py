@@ -12,10 +12,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from drawn_runs import HARD, NAMES, UNITS, finished, stamped
+from drawn_runs import HARD, NAMES, UNITS, drifting_apart, finished, stamped
 from tobyqa import Optimizer, Status, report
 from tobyqa.report import answer
-from tobyqa.view import view, with_error
+from tobyqa.view import LOCAL_DRIFT, view, with_error
 
 pytest.importorskip("matplotlib")
 
@@ -84,6 +84,15 @@ def test_answer_for_machines_is_the_result(tmp_path):
         assert stated[key] == result[key]
     assert stated["status_name"] == "MAXFEV"
     assert stated["success"] is False
+
+
+def test_a_drift_that_depends_on_the_place_is_told(tmp_path):
+    page = written(drifting_apart(), tmp_path)
+    assert page.answer["drift_is_local"] is True
+    assert LOCAL_DRIFT in page.by_id("answer")["text"]
+    page = written(stamped(), tmp_path)
+    assert page.answer["drift_is_local"] is False
+    assert LOCAL_DRIFT not in page.by_id("answer")["text"]
 
 
 def test_answer_for_people_comes_first(tmp_path):

@@ -376,6 +376,7 @@ class Optimizer:
             drift_rate=estimate.drift_rate,
             drift_rate_std=estimate.drift_rate_std,
             drift=estimate.drift,
+            drift_is_local=estimate.drift_is_local,
             noise_std=estimate.noise_std,
             t=estimate.t,
             x_best_observed=lowest.copy(),

@@ -123,6 +123,9 @@ class Result(OptimizeResult):  # type: ignore[misc]
         noise, not what the model cannot follow.
     drift : DriftCurve
         The drift's course over the readings of the last fit, for pictures.
+    drift_is_local : bool
+        Whether the drift was found to depend on `x`. Then `x`, `jac` and `hess` are of
+        the function as it was at the first reading, and `drift` is that at `x`.
     x_best_observed, fun_best_observed : ndarray, float
         The lowest reading, as it was read: biased by noise and drift.
     history : History

@@ -111,6 +111,7 @@ class Estimate:
     drift_rate_std: float
     drift: DriftCurve
     noise_std: float
+    drift_is_local: bool = False
 
 
 def with_reading(samples: SampleSet, reading: Observation) -> SampleSet:

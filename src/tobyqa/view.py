@@ -23,6 +23,7 @@ from .result import History, Result, Status
 Array = NDArray[np.float64]
 
 HOUR = 3600.0  # seconds
+LOCAL_DRIFT = "depends on the place; the answer is for the time of the first reading"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..optimizer import Optimizer, Trial
 from ..result import Result
-from ..view import HOUR, is_unix_time, with_error
+from ..view import HOUR, LOCAL_DRIFT, is_unix_time, with_error
 
 
 def as_json(content: Any) -> str:
@@ -43,7 +43,8 @@ def facts(opt: Optimizer) -> dict[str, Any]:
     """A search for machines."""
     res, pending = opt.result(), opt.pending
     fields = (
-        "x x_std fun fun_std t drift_rate drift_rate_std noise_std nfev nfail nit "
+        "x x_std fun fun_std t drift_rate drift_rate_std drift_is_local noise_std "
+        "nfev nfail nit "
         "success status message x_best_observed fun_best_observed method"
     )
     return {
@@ -127,6 +128,8 @@ def _answer_rows(opt: Optimizer, res: Result) -> list[tuple[str, str]]:
     if math.isfinite(res.drift_rate):
         rate = _rate(opt, res.t, res.drift_rate, res.drift_rate_std)
         rows.append(("drift", rate))
+    if res.drift_is_local:
+        rows.append(("", LOCAL_DRIFT))
     if math.isfinite(res.noise_std):
         rows.append(("noise", f"{res.noise_std:.3g} per reading"))
     return rows

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._version import __version__
 from ..result import Status
-from ..view import Run, rounded, with_error
+from ..view import LOCAL_DRIFT, Run, rounded, with_error
 
 _NUMBERS = (
     "fun fun_std t drift_rate drift_rate_std noise_std nfev nfail nit fun_best_observed"
@@ -38,6 +38,7 @@ def facts(run: Run) -> dict[str, Any]:
         "x_std": _plain(result.x_std),
         "x_best_observed": _plain(result.x_best_observed),
         **{key: _plain(result[key]) for key in _NUMBERS},
+        "drift_is_local": result.drift_is_local,
         "success": bool(result.success),
         "status": result.status,
         "status_name": run.status.name,
@@ -86,6 +87,8 @@ def summary(run: Run) -> list[tuple[str, str]]:
         rows.append(("Expected value", f"{value_now(run)}{note}"))
     if math.isfinite(result.drift_rate):
         rows.append(("Drift", run.drift_rate()))
+    if result.drift_is_local:
+        rows.append(("Drift over x", LOCAL_DRIFT))
     if math.isfinite(result.noise_std):
         rows.append(("Noise of one reading", f"{result.noise_std:.3g}"))
     failed = f", {result.nfail} of them failed" if result.nfail else ""

@@ -100,7 +100,7 @@ class Adaptive:
     reshape: bool = option(True, doc="turn the region so that all directions show")
     verify: bool = option(True, doc="measure the centre again where drift decides")
     home: bool = option(True, doc="go back to an earlier place that reads lower")
-    local: bool = option(True, doc="let the drift depend on the place if it does")
+    local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
     shuffle: bool = option(True, doc="take the first points in random order")
 
     def __post_init__(self) -> None:
@@ -417,21 +417,31 @@ class Adaptive:
     def estimate(self, state: State[Search], *, quick: bool = False) -> Estimate:
         """The best point by all that was seen; `quick`: by the search's own fit.
 
-        Two answers through wider fits: around the centre, and around the best place
-        that a comparison has confirmed. The safer one is given, with the values of
-        now, the time of the newest reading.
+        Its values are those of now, the time of the newest reading.
         """
         if state.memory is None or state.centre is None:
             return first_readings(state)
         search = state.memory
+        answer = search.fitted, recommended(search.fitted, search.spread)
+        if not quick:
+            answer = self._answer(state, state.centre, search)
+        return replace(in_user_units(*answer), drift_is_local=search.belief.local)
+
+    def _answer(
+        self, state: State[Search], centre: int, search: Search
+    ) -> tuple[Posterior, Array]:
+        """A wider fit and the position in its region that it recommends.
+
+        Of two: around the centre, and around the best place that a comparison has
+        confirmed. The safer one is given.
+        """
         spread = search.spread
-        if quick:
-            return in_user_units(search.fitted, recommended(search.fitted, spread))
-        here = self._wide_fit(state, state.centre, search)
-        row, _ = best_row(here, search.evidence, search.spread)
+        here = self._wide_fit(state, centre, search)
+        row, _ = best_row(here, search.evidence, spread)
         here = self._wide_fit(state, int(here.window.rows[row]), search)
+        latest = here, recommended(here, spread)
         if not self.home:
-            return in_user_units(here, recommended(here, spread))
+            return latest
         B = search.champion.B
         champion = int(readings_at(state.samples, search.champion.x)[-1])
         there = self._wide_fit(state, champion, replace(search, B=B))
@@ -442,9 +452,8 @@ class Adaptive:
             B = B * (far / _JUDGED_WITHIN)
             there = self._wide_fit(state, champion, replace(search, B=B))
         if not explains_readings(there, spread):
-            return in_user_units(*confirmed)
-        latest = here, recommended(here, spread)
-        return in_user_units(*safer(there, [latest, confirmed]))
+            return confirmed
+        return safer(there, [latest, confirmed])
 
     def _wide_fit(self, state: State[Search], centre: int, search: Search) -> Posterior:
         """The fit of more readings around a centre, its components chosen anew."""

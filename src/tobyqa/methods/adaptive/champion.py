@@ -56,12 +56,13 @@ class Champion:
         return replace(self, rival=centre) if u @ u > _APART**2 else self
 
     def heard(self, samples: SampleSet, row: int, patience: int) -> Champion:
-        """After a reading; one at another place, as after a failure, ends it all."""
+        """After a reading; one at another place, as after failures, ends it."""
         place = self.next_point(patience)
         if place is None:
             return self
         if not np.array_equal(samples.points[row], place):
-            return Champion(self.x, self.B)
+            rival = self.rival if self.earlier else None
+            return replace(self, rival=rival, rows=(), waited=0)
         return replace(self, rows=(*self.rows, row))
 
     def again(self) -> Champion:

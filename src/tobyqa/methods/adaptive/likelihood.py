@@ -33,7 +33,6 @@ _BOUNDS = {
 _OF_PLACE = frozenset({"log_b", "log_s"})  # unused if the drift is of time alone
 _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
-
 _USUAL_LENGTH = math.log(4.0)  # regions
 _GAIN = 1e-6  # improvement that keeps a line search going
 

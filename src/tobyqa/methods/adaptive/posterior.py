@@ -1,12 +1,13 @@
 """What a window of readings says, once the variance components are chosen.
 
     y_i = c + g.u_i + slope theta_i + curved(u_i) + wander(t_i) + noise_i
+          + age_i local(u_i), if the drift depends on the place
 
 =========  =============================================================  ========
 symbol     meaning                                                        shape
 =========  =============================================================  ========
 u, theta   position and time, see `window`; t, y likewise                 (m,)
-K          (Cov curved + Cov wander) / nu + noise variances = LL'         (m, m)
+K          (Cov of curved, wander, local) / nu + noise variances = LL'    (m, m)
 X_w, y_w   whitened columns L^-1 [1, u, theta] and readings L^-1 y        (m, p)
 V          V V' = pseudo-inverse of S = X_w' X_w                          (p, r)
 nu         variance of the noise, relative to the assumed one             scalar
@@ -14,6 +15,7 @@ lam        K^-1 (y - X beta), in estimated noise units                    (m,)
 =========  =============================================================  ========
 
 All results are in units of the *estimated* noise, sqrt(nu) times the assumed one.
+`local` is zero at the centre; gradient, curvature and falls are those at age zero.
 """
 
 from __future__ import annotations
@@ -123,10 +125,7 @@ class Posterior:
 
     def _local(self, U: Array, age: Array) -> Array:
         """Covariance of the local drift with that at the readings."""
-        if not self.components.interacts:
-            return np.zeros((len(U), self.lam.size))
-        length = math.exp(self.components.log_s)
-        W = self.window.U
+        W, length = self.window.U, math.exp(self.components.log_s)
         near = np.exp(-np.einsum("ij,ij->i", U, U) / (2.0 * length**2))
         far = np.exp(-np.einsum("ij,ij->i", W, W) / (2.0 * length**2))
         K = np.expm1((U @ W.T) / length**2)

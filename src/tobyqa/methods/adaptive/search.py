@@ -154,11 +154,16 @@ def _ruler(search: Search, fitted: Posterior) -> Ruler:
 
 
 def after_failure(state: State[Search]) -> State[Search]:
-    """Half the region, and half the step towards the point that failed."""
+    """Half the region, and half the step towards the point that failed.
+
+    A place that has been measured before gets a second chance.
+    """
     state = replace(state, failures=state.failures + 1, verdict=Verdict(False))
     if state.memory is None:
         return state
     search, x = state.memory, state.centre_point
+    if search.plan.verifies and state.failures == 1:
+        return state
     plan = replace(search.plan, x=x + 0.5 * (search.plan.x - x))
     return replace(state, memory=replace(search, B=0.5 * search.B, plan=plan))
 
