@@ -134,6 +134,27 @@ def test_nothing_is_known_of_the_start_by_readings_at_one_time():
     assert RULER.ahead_at_start(samples, HERE, THERE)[1] == math.inf
 
 
+@pytest.mark.parametrize("pause", [1e3, 1e6, 1e9, 1e12])
+def test_a_pause_of_any_length_is_survived(pause):
+    opt = tobyqa.Optimizer(np.zeros(2), noise=0.2, maxfev=160, rng=0)
+    rng = np.random.default_rng(0)
+    for k in range(160):
+        t = k + pause * (k > 90)
+        trial = opt.ask()
+        opt.tell(trial, drifting_bowl(trial.x, t) + 0.2 * rng.normal(), t=t)
+    res = opt.result()
+    assert res.drift_is_local
+    assert drifting_bowl(res.x, 0.0) < 20.0  # 200 at the origin
+
+
+def test_readings_that_share_their_times_are_survived():
+    opt = tobyqa.Optimizer(np.zeros(2), noise=0.2, maxfev=120, rng=0)
+    for k in range(120):
+        trial = opt.ask()
+        opt.tell(trial, drifting_bowl(trial.x, k // 40), t=float(k // 40))
+    assert drifting_bowl(opt.result().x, 0.0) < 1.0
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     ("name", "drift", "is_local"),

@@ -25,6 +25,7 @@ from ...samples import SampleSet
 Array = NDArray[np.float64]
 
 _SURE, _DOUBTFUL = 5.0, 2.0  # standard errors
+_ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 _MOST = 5  # comparisons that are to tell whether the drift depends on the place
 
 
@@ -59,17 +60,22 @@ class Ruler:
         """
         here, there = readings_at(samples, x), readings_at(samples, rival)
         rows = np.concatenate([here, there])
-        age = (samples.times[rows] - samples.times[0]) / self.spacing
+        age = samples.times[rows] - samples.times[0]
         is_here = np.arange(rows.size) < here.size
         if np.ptp(age[is_here]) == 0.0 or np.ptp(age[~is_here]) == 0.0:
             return 0.0, math.inf
+        # In units of the whole time: a pause of weeks must not cost the digits.
+        whole = float(np.abs(age).max())
+        age = age / whole
+        wanders = min(self.q**2 * (whole / self.spacing) ** 3, _ANYTHING)
+        K = wanders * integrated_wiener(age - age.min()) + np.eye(rows.size)
         X = np.column_stack([is_here, is_here * age, ~is_here, ~is_here * age])
-        K = self.q**2 * integrated_wiener(age - age.min()) + np.eye(rows.size)
         solved = np.linalg.solve(K, X)
         contrast = np.array([-1.0, 0.0, 1.0, 0.0])
-        weights = np.linalg.solve(X.T @ solved, contrast)
+        weights = np.linalg.pinv(X.T @ solved, hermitian=True) @ contrast
         ahead = float(weights @ (solved.T @ samples.values[rows])) / self.noise
-        return ahead, math.sqrt(max(float(contrast @ weights), 0.0))
+        variance = float(contrast @ weights)
+        return ahead, math.sqrt(variance) if variance > 0.0 else math.inf
 
 
 def drift_is_local(
@@ -87,10 +93,18 @@ def drift_is_local(
     if change < _DOUBTFUL:
         return False, True
     t = np.array([samples.times[rows[1]] for rows in comparisons])
-    line = np.polynomial.Polynomial.fit(t, ahead, 1, w=1.0 / error)
-    is_straight = bool((np.abs(ahead - line(t)) <= _SURE * error).all())
+    is_straight = bool((np.abs(ahead - _line(t, ahead, error)) <= _SURE * error).all())
     is_local = is_straight and bool(change > _SURE)
     return is_local, not is_straight or len(comparisons) == _MOST
+
+
+def _line(t: Array, y: Array, error: Array) -> Array:
+    """The straight line through y(t) by weighted least squares, at t."""
+    weight = error**-2 / np.sum(error**-2)
+    t, mean = t - weight @ t, weight @ y
+    spread = float(weight @ t**2)
+    slope = float(weight @ (t * y)) / spread if spread > 0.0 else 0.0
+    return np.asarray(mean + slope * t)
 
 
 def readings_at(samples: SampleSet, x: Array) -> NDArray[np.int64]:
