@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tobyqa
 from drawn_runs import drifting_apart
 from tobyqa.methods.adaptive.champion import Champion
-from tobyqa.methods.adaptive.comparison import Ruler, drift_is_local
+from tobyqa.methods.adaptive.comparison import Ruler, drift_is_local, noise_between
 from tobyqa.samples import SampleSet
 
 PATIENCE = 20
@@ -134,6 +134,19 @@ def test_nothing_is_known_of_the_start_by_readings_at_one_time():
     assert RULER.ahead_at_start(samples, HERE, THERE)[1] == math.inf
 
 
+def test_the_noise_between_comparisons_is_that_of_the_readings():
+    """Whatever the places drift by, each at its own rate."""
+    rng = np.random.default_rng(0)
+    squares = []
+    for _ in range(400):
+        samples, comparisons = readings_of(
+            lambda x, t: (3.0 + x[0]) * t + 0.5 * rng.normal(), [1, 9, 30, 70]
+        )
+        squares.append(noise_between(samples, comparisons) ** 2)
+    assert np.mean(squares) == pytest.approx(0.25, rel=0.1)
+    assert noise_between(samples, comparisons[:2]) == math.inf
+
+
 @pytest.mark.parametrize("pause", [1e3, 1e6, 1e9, 1e12])
 def test_a_pause_of_any_length_is_survived(pause):
     opt = tobyqa.Optimizer(np.zeros(2), noise=0.2, maxfev=160, rng=0)
@@ -188,10 +201,9 @@ def drifting_bowl(x, t):
     return 100.0 * float(np.sum((x - 1.0) ** 2)) + 5.0 * t * math.tanh(math.hypot(*x))
 
 
-def answer(seed, **settings):
-    opt = tobyqa.Optimizer(
-        np.zeros(2), method=tobyqa.Adaptive(**settings), noise=0.2, maxfev=250, rng=0
-    )
+def answer(seed, noise=0.2, **settings):
+    method = tobyqa.Adaptive(**settings)
+    opt = tobyqa.Optimizer(np.zeros(2), method=method, noise=noise, maxfev=250, rng=0)
     rng = np.random.default_rng(seed)
     for t in range(250):
         trial = opt.ask()
@@ -199,10 +211,11 @@ def answer(seed, **settings):
     return opt.result()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_local_drift_does_not_bend_the_search(seed):
+@pytest.mark.parametrize("noise", [0.2, 1.0, None])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_local_drift_does_not_bend_the_search(seed, noise):
     """Without the model of it, the answer is the origin."""
-    res, bent = answer(seed), answer(seed, local=False)
+    res, bent = answer(seed, noise), answer(seed, noise, local=False)
     assert drifting_bowl(res.x, 0.0) < 0.2
     assert drifting_bowl(bent.x, 0.0) > 100.0
     assert (res.drift_is_local, bent.drift_is_local) == (True, False)

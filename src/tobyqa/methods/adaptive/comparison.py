@@ -98,6 +98,24 @@ def drift_is_local(
     return is_local, not is_straight or len(comparisons) == _MOST
 
 
+def noise_between(
+    samples: SampleSet, comparisons: tuple[tuple[int, ...], ...]
+) -> float:
+    """Noise by how the place that is measured twice in each comparison has changed.
+
+    At one and the same rate, if the drift is straight. Infinite if there are too few.
+    """
+    if len(comparisons) < 3:
+        return math.inf
+    rows = np.array(comparisons)
+    changes = samples.values[rows[:, 2]] - samples.values[rows[:, 0]]
+    times = samples.times[rows[:, 2]] - samples.times[rows[:, 0]]
+    square = float(times @ times)
+    rate = float(changes @ times) / square if square > 0.0 else 0.0
+    left = changes - rate * times
+    return math.sqrt(float(left @ left) / (2.0 * (len(comparisons) - 1)))
+
+
 def _line(t: Array, y: Array, error: Array) -> Array:
     """The straight line through y(t) by weighted least squares, at t."""
     weight = error**-2 / np.sum(error**-2)

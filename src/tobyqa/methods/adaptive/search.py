@@ -13,7 +13,7 @@ from ...result import Status
 from ...samples import SampleSet
 from ...state import State, Verdict
 from .champion import Champion
-from .comparison import Ruler, drift_is_local
+from .comparison import Ruler, drift_is_local, noise_between
 from .evidence import Evidence, credible_noise, witness
 from .likelihood import Belief
 from .posterior import Posterior
@@ -25,6 +25,7 @@ _BY_CHANCE = 4.0  # noise levels: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
 _MOST = 6  # comparisons of two places that wait for it
+_LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
 _SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
 
 
@@ -56,6 +57,10 @@ class Search:
     fitted: Posterior
     plan: Plan
     settled: int = 0  # iterations that found nothing left to gain
+
+    @property
+    def noise_is_guessed(self) -> bool:
+        return self.spread > 1.0
 
     @property
     def patience(self) -> int:
@@ -123,11 +128,12 @@ def compared(
         champion = champion.challenged(state.centre_point, search.B, patience)
         return replace(search, champion=champion), False
     assert champion.rival is not None
-    ruler = _ruler(search, fitted)
     comparisons = (*champion.earlier, champion.rows)
+    ruler = _ruler(search, fitted, samples, comparisons)
     belief = search.belief
     if not belief.local_is_known:
         local, known = drift_is_local(samples, comparisons, ruler)
+        known &= not search.noise_is_guessed or len(comparisons) >= _LEAST_IF_GUESSED
         belief = replace(belief, local=local, local_is_known=known)
         search = replace(search, belief=belief)
     ahead, error = ruler.ahead(samples, champion.rows)
@@ -145,11 +151,19 @@ def compared(
     return replace(search, champion=champion), ahead > _FAR_AHEAD * error
 
 
-def _ruler(search: Search, fitted: Posterior) -> Ruler:
+def _ruler(
+    search: Search,
+    fitted: Posterior,
+    samples: SampleSet,
+    comparisons: tuple[tuple[int, ...], ...],
+) -> Ruler:
     """A noise estimate far from the assumed level is misfit, and no excuse."""
     least = search.noise / credible_noise(search.spread - 1.0)
     most = search.noise * credible_noise(search.spread)
     noise = min(max(fitted.noise_std, least), most)
+    if search.noise_is_guessed:
+        # What the fit calls noise may be the very drift that is asked for.
+        noise = min(noise, noise_between(samples, comparisons))
     return Ruler(noise, math.exp(fitted.components.log_q), search.spacing)
 
 
