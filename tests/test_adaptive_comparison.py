@@ -160,6 +160,18 @@ def test_a_pause_of_any_length_is_survived(pause):
     assert drifting_bowl(res.x, 0.0) < 20.0  # 200 at the origin
 
 
+@pytest.mark.parametrize("rate", [0.0, 5.0])
+def test_a_local_drift_without_any_noise_is_survived(rate):
+    """The noise that nobody stated is then exactly zero between comparisons."""
+    opt = tobyqa.Optimizer(np.zeros(2), maxfev=150, rng=0)
+    for k in range(150):
+        trial = opt.ask()
+        opt.tell(trial, drifting_bowl(trial.x, k, rate))
+    res = opt.result()
+    assert drifting_bowl(res.x, 0.0) < 0.1
+    assert res.drift_is_local == (rate > 0.0)
+
+
 def test_readings_that_share_their_times_are_survived():
     opt = tobyqa.Optimizer(np.zeros(2), noise=0.2, maxfev=120, rng=0)
     for k in range(120):
@@ -196,9 +208,9 @@ def test_only_a_drift_that_depends_on_the_place_is_called_local(
     assert local == is_local
 
 
-def drifting_bowl(x, t):
+def drifting_bowl(x, t, rate=5.0):
     """Least at (1, 1) at the start; later ever nearer to the origin."""
-    return 100.0 * float(np.sum((x - 1.0) ** 2)) + 5.0 * t * math.tanh(math.hypot(*x))
+    return 100.0 * float(np.sum((x - 1.0) ** 2)) + rate * t * math.tanh(math.hypot(*x))
 
 
 def answer(seed, noise=0.2, **settings):

@@ -160,10 +160,11 @@ def _ruler(
     """A noise estimate far from the assumed level is misfit, and no excuse."""
     least = search.noise / credible_noise(search.spread - 1.0)
     most = search.noise * credible_noise(search.spread)
-    noise = min(max(fitted.noise_std, least), most)
+    noise = fitted.noise_std
     if search.noise_is_guessed:
         # What the fit calls noise may be the very drift that is asked for.
         noise = min(noise, noise_between(samples, comparisons))
+    noise = min(max(noise, least), most)
     return Ruler(noise, math.exp(fitted.components.log_q), search.spacing)
 
 
