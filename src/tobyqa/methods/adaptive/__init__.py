@@ -2,9 +2,10 @@
 
 Keeps the paper's idea, one generalized-least-squares system in space and time in which
 affine drift cannot touch the gradient, and adds: curvature as a random function that
-far readings know little of, drift as a smoothing spline, variance components by
-restricted likelihood, and a region that stays large enough for differences to stand
-out of the noise and is shaped so that every direction is equally visible.
+far readings know little of, drift as a smoothing spline that may depend on the place,
+variance components by restricted likelihood, and a region that stays large enough for
+differences to stand out of the noise and is shaped so that every direction is equally
+visible.
 
 ==========  ================================================================
 symbol      meaning

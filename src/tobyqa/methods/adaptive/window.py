@@ -37,7 +37,7 @@ class Frame:
     B: Array
     now: float  # time of the newest reading
     first: float  # time of the earliest one
-    start: float  # time when the search began
+    start: float  # time of the first reading of all
     spacing: float  # unit of time
     level: float  # the centre's value: where it counts, nothing must be clipped
     noise: float  # assumed standard deviation of a reading
@@ -55,7 +55,7 @@ class Frame:
         return np.maximum((times - self.first) / self.spacing, 0.0)
 
     def age(self, times: Array) -> Array:
-        """Time since the search began, in spacings."""
+        """Time since the first reading of all, in spacings."""
         return np.asarray((times - self.start) / self.spacing)
 
     def y(self, values: Array) -> Array:
