@@ -13,7 +13,7 @@ from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
 from tobyqa.kernels import damped_linear, damped_powell, integrated_wiener, powell
-from tobyqa.methods.adaptive.answer import safer
+from tobyqa.methods.adaptive.answer import recommended, safer
 from tobyqa.methods.adaptive.posterior import Components, posterior
 from tobyqa.methods.adaptive.region import rescaled
 from tobyqa.methods.adaptive.window import Frame, Window
@@ -375,6 +375,38 @@ def test_the_error_of_a_fall_is_that_of_a_vague_prior_on_the_plane(components):
     variances = fitted.fall_variances(np.array([u, np.zeros(2)]))
     np.testing.assert_allclose(variances[0], expected, rtol=1e-3)
     assert variances[1] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "curvatures", "is_believed"),
+    [
+        ([0.3, 0.2], [20.0, 10.0], True),
+        ([0.7, 0.2], [20.0, 10.0], False),  # it is too far out
+        ([0.3, 0.2], [20.0, -10.0], False),  # it is none
+    ],
+)
+def test_a_minimum_is_recommended_if_it_is_well_inside(
+    minimum, curvatures, is_believed
+):
+    points = np.vstack([np.zeros(2), np.random.default_rng(0).normal(size=(40, 2))])
+    values = (points - minimum) ** 2 @ curvatures
+    window = window_of(points, np.arange(41.0), values, np.ones(41))
+    fitted = posterior(window, Components(5.0, 3.0, -6.0), spread=1.0)
+    expected = minimum if is_believed else np.zeros(2)
+    np.testing.assert_allclose(recommended(fitted, spread=1.0), expected, atol=0.01)
+
+
+@pytest.mark.parametrize("seed", [27, 31])
+def test_an_answer_does_not_go_where_nothing_was_measured(seed):
+    """It went several noise levels up the wall, to an edge that seemed lower."""
+    recorder = Recorder(get_problem("arglinc", 6), "PeriodicAdd", seed, 400)
+    opt = Optimizer(recorder.x0, noise=recorder.noise, maxfev=400, rng=0)
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, recorder(trial.x))
+    fun = get_problem("arglinc", 6).fun
+    best = min(fun(x) for x in opt.result().history.x)
+    assert fun(opt.result().x) < best + recorder.noise
 
 
 def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():

@@ -63,7 +63,6 @@ Array = NDArray[np.float64]
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
-_NEARBY = 0.5  # regions from a confirmed place to a minimum that is believed
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _RELAPSE = 5  # of them are lost by one that finds something
@@ -437,29 +436,34 @@ class Adaptive:
         Of two: around the centre, and around the best place that a comparison has
         confirmed. The safer one is given; with a local drift always the second.
         """
+        if not self.home:
+            return self._latest(state, centre, search)
         spread, B = search.spread, search.champion.B
         champion = int(readings_at(state.samples, search.champion.x)[-1])
-        if search.belief.local and search.belief.local_is_known:
-            there = self._wide_fit(state, champion, replace(search, B=B))
-            u = recommended(there, spread)
-            # A fit that knows the start from late readings alone is easily deceived.
-            return there, u if u @ u < _NEARBY**2 else np.zeros_like(u)
-        here = self._wide_fit(state, centre, search)
-        row, _ = best_row(here, search.evidence, spread)
-        here = self._wide_fit(state, int(here.window.rows[row]), search)
-        latest = here, recommended(here, spread)
-        if not self.home:
-            return latest
         there = self._wide_fit(state, champion, replace(search, B=B))
         confirmed = there, recommended(there, spread)
+        if search.belief.local and search.belief.local_is_known:
+            # A fit that knows the start from late readings alone is easily deceived.
+            return confirmed
+        latest = self._latest(state, centre, search)
+        here = latest[0].window.frame
         # What judges both must reach as far as the other one.
-        far = float(np.linalg.norm(there.window.frame.u(here.window.frame.x[None])))
+        far = float(np.linalg.norm(there.window.frame.u(here.x[None])))
         if far > _JUDGED_WITHIN:
             B = B * (far / _JUDGED_WITHIN)
             there = self._wide_fit(state, champion, replace(search, B=B))
         if not explains_readings(there, spread):
             return confirmed
         return safer(there, [latest, confirmed])
+
+    def _latest(
+        self, state: State[Search], centre: int, search: Search
+    ) -> tuple[Posterior, Array]:
+        """The answer by what lies around the centre."""
+        wide = self._wide_fit(state, centre, search)
+        row, _ = best_row(wide, search.evidence, search.spread)
+        wide = self._wide_fit(state, int(wide.window.rows[row]), search)
+        return wide, recommended(wide, search.spread)
 
     def _wide_fit(self, state: State[Search], centre: int, search: Search) -> Posterior:
         """The fit of more readings around a centre, its components chosen anew."""

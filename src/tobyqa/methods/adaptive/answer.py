@@ -16,24 +16,20 @@ from .posterior import Posterior
 Array = NDArray[np.float64]
 _Answer = tuple[Posterior, Array]  # a fit and a position in its region
 
+_INSIDE = 0.5  # regions; a minimum farther out is not believed
+
 
 def recommended(fitted: Posterior, spread: float) -> Array:
-    """The model's minimum if it is sure to be as good as the best measured point.
+    """The model's minimum if it is well inside the region, else the best known place.
 
-    Both are judged by what they may turn out to be at worst: one standard error up.
+    A minimum at the edge is where the model knows least, and has been chosen for
+    seeming low: as an answer it was mostly worse than the centre. The search may go
+    there and look; an answer is not looked at.
     """
-    if not explains_readings(fitted, spread):
-        return np.zeros_like(fitted.g)
     e, Q = np.linalg.eigh(fitted.hessian)
-    measured = np.zeros_like(e)
-    candidates = [measured, ball_step(fitted.g, e, Q)]
-    now = fitted.window.frame.now
-
-    def at_worst(u: Array) -> float:
-        value, variance = fitted.predicted(u, now, local=False)
-        return value + math.sqrt(variance)
-
-    return min(candidates, key=at_worst)
+    u = ball_step(fitted.g, e, Q)
+    is_inside = e[0] > 0.0 and u @ u < _INSIDE**2
+    return u if is_inside and explains_readings(fitted, spread) else np.zeros_like(u)
 
 
 def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:
@@ -58,7 +54,7 @@ def expected_excess(fitted: Posterior) -> float:
     if fitted.misfit > 3.0 or not (low > 0.0).all():
         return math.inf
     h = Q.T @ fitted.g
-    if np.sum((h / low) ** 2) > 0.5**2:
+    if np.sum((h / low) ** 2) > _INSIDE**2:
         return math.inf
     P = (Q.T @ fitted.gradient_covariance @ Q).diagonal()
     return fitted.noise_std * 0.5 * float(np.sum((h**2 + P) / low))

@@ -203,15 +203,10 @@ class Posterior:
             own += self._local_variance(u, age)
         return k, float(own)
 
-    def predicted(
-        self, u: Array, time: float, *, local: bool = True
-    ) -> tuple[float, float]:
-        """Expected reading at `u` and `time`, and its variance without noise.
-
-        `local=False`: if the drift were everywhere as at the centre.
-        """
+    def predicted(self, u: Array, time: float) -> tuple[float, float]:
+        """Expected reading at `u` and `time`, and its variance without noise."""
         frame = self.window.frame
-        age = float(frame.age(np.array(time))) if local else 0.0
+        age = float(frame.age(np.array(time)))
         k, own = self._covariances(u, float(frame.t(np.array(time))), age)
         x = np.concatenate([[1.0], u, [float(frame.theta(np.array(time)))]])
         w, _ = lapack.dtrtrs(self._L, k, lower=1)
