@@ -343,13 +343,16 @@ def test_a_valley_is_not_left_for_a_wall():
 
 
 @either_drift
-def test_the_expected_fall_is_the_difference_of_two_predictions(components):
+def test_the_expected_fall_is_the_difference_of_two_predictions_for_the_start(
+    components,
+):
     points, times, values = some_readings()
     window = window_of(points, times, values, np.ones(20))
     fitted = posterior(window, components, spread=1.0)
     U = np.random.default_rng(1).normal(size=(5, 2))
-    here = fitted.predicted(np.zeros(2), 21.0)[0]
-    falls = [here - fitted.predicted(u, 21.0, local=False)[0] for u in U]
+    start = window.frame.start
+    here = fitted.predicted(np.zeros(2), start)[0]
+    falls = [here - fitted.predicted(u, start)[0] for u in U]
     np.testing.assert_allclose(fitted.falls(U), falls, rtol=1e-6, atol=1e-6)
 
 

@@ -434,7 +434,7 @@ class Adaptive:
         """A wider fit and the position in its region that it recommends.
 
         Of two: around the centre, and around the best place that a comparison has
-        confirmed. The safer one is given; with a local drift always the second.
+        confirmed. The safer one is given, the second if they cannot be compared.
         """
         if not self.home:
             return self._latest(state, centre, search)
@@ -442,14 +442,14 @@ class Adaptive:
         champion = int(readings_at(state.samples, search.champion.x)[-1])
         there = self._wide_fit(state, champion, replace(search, B=B))
         confirmed = there, recommended(there, spread)
-        if search.belief.local and search.belief.local_is_known:
-            # A fit that knows the start from late readings alone is easily deceived.
-            return confirmed
         latest = self._latest(state, centre, search)
         here = latest[0].window.frame
         # What judges both must reach as far as the other one.
         far = float(np.linalg.norm(there.window.frame.u(here.x[None])))
         if far > _JUDGED_WITHIN:
+            if there.components.interacts:
+                # Late readings alone say too little of how far places were at first.
+                return confirmed
             B = B * (far / _JUDGED_WITHIN)
             there = self._wide_fit(state, champion, replace(search, B=B))
         if not explains_readings(there, spread):
