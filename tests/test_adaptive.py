@@ -422,6 +422,19 @@ def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():
         assert safer(fitted, answers)[1] is low
 
 
+@pytest.mark.parametrize("channel", ["Static", "LinearDrift", "Hetero"])
+def test_a_reading_is_accepted_if_and_only_if_the_centre_is_there(channel):
+    """Also one that repeats the centre, or leads back to an earlier place."""
+    recorder = Recorder(get_problem("brybnd", 4), channel, 3, 120)
+    opt = Optimizer(recorder.x0, noise=recorder.noise, maxfev=120, rng=0)
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, recorder(trial.x))
+    history = opt.result().history
+    is_there = (history.centre == history.x).all(axis=1)
+    np.testing.assert_array_equal(history.accepted, is_there)
+
+
 def test_the_quick_look_agrees_with_the_answer():
     rng = np.random.default_rng(0)
     opt = Optimizer(np.zeros(3), noise=0.05, maxfev=80)

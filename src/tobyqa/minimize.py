@@ -52,7 +52,9 @@ def minimize(
 ) -> Result:
     """Minimise a function whose values are noisy and drift while one searches.
 
-    Solves ``min f(x)`` when a call at time t returns ``f(x) + drift(t) + noise``.
+    Solves ``min f(x)`` when a call at time t returns ``f(x) + drift(t) + noise``. If
+    the drift turns out to depend on x, ``adaptive`` minimises the function as it was
+    at the first reading.
 
     Parameters
     ----------

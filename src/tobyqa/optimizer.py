@@ -133,8 +133,9 @@ class Optimizer:
         """A search that begins with readings one already has.
 
         Each becomes a reading that was not asked for. ``adaptive`` fits all that lie
-        near by together with its own; ``paper``, which keeps the latest 2n + 1 readings
-        and begins with a probe of that size, has only the starting point from them.
+        near by together with its own; ``paper``, which keeps few readings, has the
+        starting point from them, and its scales and first step also from the latest
+        2n + 1 of them.
 
         Parameters
         ----------
@@ -221,7 +222,7 @@ class Optimizer:
             What `ask` returned, or any other point that happens to be measured.
         value : float
             The reading. NaN, infinity and anything beyond 1e100 in size count as a
-            failed measurement.
+            failed measurement of a trial; for any other point they are an error.
         t : float, optional
             When it was taken; the clock's time by default. Without a clock it is
             needed as soon as an earlier reading had one.

@@ -102,30 +102,31 @@ class Result(OptimizeResult):  # type: ignore[misc]
     Attributes
     ----------
     x, x_std : ndarray
-        The recommended point, and how far from it the model's own minimum may lie by
-        noise alone; NaN where the model's Hessian is not positive definite, as it
-        often is when it rests on few readings.
+        The recommended point, and the standard error, by noise alone, of the model's
+        own minimum, which need not be `x`; NaN where the model's Hessian is not
+        positive definite, which is common with few readings.
     fun : float
         The model's estimate of the objective at `x` and time `t`, drift included; not
         the luckiest reading.
     fun_std, noise_std : float
         Standard errors of `fun` and of a single reading.
     t : float
-        The time to which `fun` refers: that of the latest reading.
+        The time to which `fun` refers: that of the latest reading in the last fit.
     success, status, message : bool, int, str
         `success` is true only when a convergence test says so.
     nfev, nit, nfail : int
         Evaluations asked for and answered (failed ones included), iterations, failures.
     jac, hess : ndarray
-        The model's gradient and Hessian at `x`.
+        The model's gradient at `x`, and its Hessian.
     drift_rate, drift_rate_std : float
         Change of the readings per unit of time, at a fixed point. The error counts
         noise, not what the model cannot follow.
     drift : DriftCurve
         The drift's course over the readings of the last fit, for pictures.
     drift_is_local : bool
-        Whether the drift was found to depend on `x`. Then `x`, `jac` and `hess` are of
-        the function as it was at the first reading, and `drift` is that at `x`.
+        Whether comparisons found the drift to depend on `x`. As far as the last fit has
+        such a part, `x`, `jac` and `hess` are of the function as it was at the first
+        reading, `drift` and `drift_rate` those at a measured place near `x`.
     x_best_observed, fun_best_observed : ndarray, float
         The lowest reading, as it was read: biased by noise and drift.
     history : History

@@ -1,4 +1,4 @@
-"""Settings: every number of a method is declared once, with its range and meaning.
+"""Settings: what a user may change, declared once, with its range and meaning.
 
 A settings class is a frozen dataclass whose fields are made with :func:`option`::
 
@@ -9,7 +9,7 @@ A settings class is a frozen dataclass whose fields are made with :func:`option`
         def __post_init__(self) -> None:
             check_fields(self)
 
-Documentation, command line and labels are generated from the same declarations.
+Their description and labels are generated from the same declarations.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ examples:
 """
 _EXIT_CODES = """\
 exit codes:
-  0    done; for run: the search has ended, converged or with its budget spent
+  0    done; for run: the search has ended by itself, its message says why
   1    run: too many trials failed in a row; ask: the search has ended
   2    bad input; nothing was evaluated
   3    the journal is run by another process, or cannot be written
@@ -126,7 +126,7 @@ def _add_run(commands: Any) -> None:
         description=_RUN_TEXT,
     )  # fmt: skip
     command.set_defaults(takes_program=True)
-    command.usage = "tobyqa run [RUNFILE] [options] -- PROGRAM [ARGUMENT ...]"
+    command.usage = "tobyqa run [RUNFILE] [options] [-- PROGRAM [ARGUMENT ...]]"
     command.add_argument("runfile", nargs="?", metavar="RUNFILE", help="a TOML file")
     _add_search(command)
     command.add_argument("--journal", metavar="FILE", help="keep the run in this file")
@@ -167,7 +167,10 @@ def _add_by_hand(commands: Any) -> None:
     _add_file(tell)
     tell.add_argument("value", type=_number, metavar="VALUE", help="the reading")
     tell.add_argument(
-        "--t", type=_number, metavar="T", help="when it was taken; now by default"
+        "--t",
+        type=_number,
+        metavar="T",
+        help="when it was taken; now, or its number, by default",
     )
     tell.add_argument("--sigma", type=_number, metavar="S", help="its standard error")
     tell.add_argument(

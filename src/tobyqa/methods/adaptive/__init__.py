@@ -2,10 +2,10 @@
 
 Keeps the paper's idea, one generalized-least-squares system in space and time in which
 affine drift cannot touch the gradient, and adds: curvature as a random function that
-far readings know little of, drift as a smoothing spline that may depend on the place,
-variance components by restricted likelihood, and a region that stays large enough for
-differences to stand out of the noise and is shaped so that every direction is equally
-visible.
+far readings know little of, drift as a smoothing spline, with a steady part that may
+depend on the place, variance components by restricted likelihood, and a region that
+stays large enough for differences to stand out of the noise and is shaped so that every
+direction is equally visible.
 
 ==========  ================================================================
 symbol      meaning
@@ -73,15 +73,24 @@ _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 class Adaptive:
     """Method ``adaptive``: the default; its ablations are field values.
 
-    A fit costs O(m^3) for a window of m readings, m <= `window`, and memory O(m^2 +
-    n^2); a quadratic has (n + 1)(n + 2) / 2 coefficients, so from n = 31 on the window
-    holds fewer readings than that and the curvature is known only in part.
+    A fit costs O(m^3) for a window of m readings, about `window` at the most (for the
+    answer up to four times as many), and memory O(m^2 + n^2); a quadratic has
+    (n + 1)(n + 2) / 2 coefficients, so from n = 31 on the window holds fewer readings
+    than that and the curvature is known only in part.
     """
 
     radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
-    window: int = option(500, lo=20, hi=2000, doc="readings in a fit, at the most")
-    reach: float = option(4.0, lo=1.0, doc="how far out readings count, in regions")
-    refit_every: int = option(6, lo=1, doc="readings between likelihood fits, at least")
+    window: int = option(
+        500, lo=20, hi=2000, doc="readings in a fit of the search, at the most"
+    )
+    reach: float = option(
+        4.0,
+        lo=1.0,
+        doc="how far out readings count, in regions; 20 if the drift is local",
+    )
+    refit_every: int = option(
+        6, lo=1, doc="readings between likelihood fits, at least, unless the fit is off"
+    )
     ftol: float = option(
         0.0,
         lo=0.0,
@@ -100,7 +109,11 @@ class Adaptive:
     focus: bool = option(True, doc="shrink the region where it is not quadratic")
     reshape: bool = option(True, doc="turn the region so that all directions show")
     verify: bool = option(True, doc="measure the centre again where drift decides")
-    home: bool = option(True, doc="go back to an earlier place that reads lower")
+    home: bool = option(
+        True,
+        doc="compare with an earlier place and go back if it reads lower; without it "
+        "no drift is found to be local",
+    )
     local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
     shuffle: bool = option(True, doc="take the first points in random order")
 
@@ -229,9 +242,10 @@ class Adaptive:
         self, state: State[Search], search: Search, fitted: Posterior
     ) -> State[Search]:
         """Go on from the best place so far, which was measured last."""
-        state = replace(state, centre=len(state.samples) - 1)
+        newest = len(state.samples) - 1
+        state = replace(state, centre=newest, verdict=Verdict(accepted=True))
         search = replace(search, B=search.champion.B)
-        there = self._fit(state, len(state.samples) - 1, search, fitted.components)
+        there = self._fit(state, newest, search, fitted.components)
         return self._plan(state, search, there)
 
     def _plan(
@@ -448,7 +462,7 @@ class Adaptive:
         far = float(np.linalg.norm(there.window.frame.u(here.x[None])))
         if far > _JUDGED_WITHIN:
             if there.components.interacts:
-                # Late readings alone say too little of how far places were at first.
+                # Late readings say too little of how much lower one was at first.
                 return confirmed
             B = B * (far / _JUDGED_WITHIN)
             there = self._wide_fit(state, champion, replace(search, B=B))

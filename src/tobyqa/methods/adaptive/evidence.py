@@ -23,7 +23,7 @@ class Evidence:
 
     In units of the assumed noise per spacing, whatever the noise turns out to be.
     Nothing else can tell drift from ascent. All of it moves along when an affine drift
-    is added to the readings, so the method stays blind to that.
+    is added to the readings, so the method stays blind to that if the noise is stated.
     """
 
     slope: float  # between the latest two readings at one place
@@ -88,6 +88,8 @@ def _may_be_local_drift(fitted: Posterior) -> NDArray[np.bool_]:
 
 def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int, bool]:
     """The lowest smoothed value in the region that the readings do not deny.
+
+    With a local drift the value is taken at worst, two standard errors up.
 
     A point owes its rank to the drift correction if its reading is higher than the
     centre's. It is taken only as far as the drift has been seen to go; the flag says

@@ -6,7 +6,7 @@ symbol  meaning, all relative to the noise
 a       curvature of the function per region
 l       length over which it is quadratic, in regions
 q       restlessness of the drift per spacing of the readings
-b       difference of the drift over a region, per spacing; not if it is none
+b       difference of the drift over a region, per spacing; if it is local
 s       length over which that difference is straight, in regions
 ======  ==================================================================
 """

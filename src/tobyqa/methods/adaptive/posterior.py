@@ -267,7 +267,7 @@ class Posterior:
     def resized(self, factor: float, components: Components) -> Posterior:
         """This fit seen from a region `factor` times as large: nothing to factorise.
 
-        `components` must be those of the same function there: a factor^2, l / factor.
+        `components` must be those of the same function there, see `region.rescaled`.
         """
         scale = np.ones(self.beta.size)
         scale[1:-1] = factor

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 _BY_CHANCE = 4.0  # noise levels: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
-_MOST = 6  # comparisons of two places that wait for it
+_MOST = 6  # comparisons of two places until they are known that well
 _LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
 _SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
 
@@ -35,7 +35,7 @@ class Plan:
 
     x: Array
     predicted: float
-    unresolved: bool  # the gradient is not larger than its uncertainty
+    unresolved: bool  # the gradient is less than twice its uncertainty
     explores: bool
     visible: float  # largest variation over the region, in noise units
     blurred: bool = False  # the gradient is unknown, and not because of noise
@@ -103,9 +103,8 @@ def learned(state: State[Search], search: Search) -> tuple[State[Search], Search
     if new == old or not np.array_equal(samples.points[new], samples.points[old]):
         return state, search
     evidence = witness(samples, old, new, search.noise, search.spacing)
-    return replace(state, centre=new), replace(
-        search, evidence=evidence.after(search.evidence)
-    )
+    state = replace(state, centre=new, verdict=Verdict(accepted=True))
+    return state, replace(search, evidence=evidence.after(search.evidence))
 
 
 def measuring(

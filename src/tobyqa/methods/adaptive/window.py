@@ -5,7 +5,7 @@ symbol   meaning
 =======  ==================================================================
 u        position in the region, B^-1 (x - centre); |u| <= 1 inside
 theta    time since now, in spans of the window: -1 ... 0
-t        time since the window's first reading, in mean spacings
+t        time since the window's first reading, in mean spacings of the probe
 y        readings above the centre's, in units of the assumed noise
 =======  ==================================================================
 """
@@ -160,7 +160,8 @@ def window_around(
 ) -> Window:
     """The newest readings near the centre, with some others if they are few.
 
-    `all_times`: not the newest, but from the first to the last.
+    `all_times`: not the newest within `reach`, but from the first to the last of all
+    that are not too far out to be of use.
     """
     x = samples.points[centre]
     n = x.size
