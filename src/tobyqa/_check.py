@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 
 LARGEST_READING = 1e100  # squares of larger ones leave the floating-point range
 LARGEST_COORDINATE = 1e50  # fourth powers of larger ones leave the range
+LARGEST_TIME = 1e100
 LARGEST_NOISE = 1e100  # squares of larger ones overflow
 
 
@@ -88,6 +89,14 @@ def finite(name: str, value: Any) -> float:
     clean = number(name, value)
     if not math.isfinite(clean):
         raise ValueError(f"{name} must be finite, but is {clean}")
+    return clean
+
+
+def time(name: str, value: Any) -> float:
+    """A point in time: finite, at most 1e100 in size."""
+    clean = finite(name, value)
+    if abs(clean) > LARGEST_TIME:
+        raise ValueError(f"{name} must be at most 1e100 in size, but is {clean}")
     return clean
 
 

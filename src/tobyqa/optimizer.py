@@ -265,7 +265,7 @@ class Optimizer:
             raise TypeError(f"trial must be what ask() returned, but is {trial!r}")
         self._check_pending(trial)
         _log.info("trial %s failed: %s", trial.id, reason)
-        when = self._last_time() if t is None else _check.finite("t", t)
+        when = self._last_time() if t is None else _check.time("t", t)
         self._record(
             {"event": "fail", "id": trial.id, "t": when, "reason": str(reason)}
         )
@@ -603,8 +603,9 @@ class Optimizer:
         verdict = self._state.verdict
         accepted = verdict is not None and verdict.accepted
         self._numbered &= observation.t == len(self._history)
-        row = (observation, accepted, self._state.centre_point, self._state.gauges)
-        self._history.append(row)
+        # A copy: a row of the table would keep that whole table alive.
+        centre = self._state.centre_point.copy()
+        self._history.append((observation, accepted, centre, self._state.gauges))
 
     def _check_pending(self, trial: Trial) -> None:
         """A trial must be the one that waits; its id alone does not prove that."""
@@ -626,9 +627,9 @@ class Optimizer:
     def _time(self, t: float | None) -> float:
         """When a reading was taken: as stated, by the clock, or its number."""
         if t is not None:
-            return _check.finite("t", t)
+            return _check.time("t", t)
         if self._clock is not None:
-            return _check.finite("clock()", self._clock())
+            return _check.time("clock()", self._clock())
         if not self._numbered:
             raise ValueError(
                 "t is needed: earlier readings had times of their own, and there is no "
@@ -680,5 +681,5 @@ def _checked_clock(clock: Callable[[], float] | None) -> Callable[[], float] | N
     """A clock that has shown once that it gives numbers."""
     if clock is not None:
         _check.function("clock", clock)
-        _check.finite("clock()", clock())
+        _check.time("clock()", clock())
     return clock

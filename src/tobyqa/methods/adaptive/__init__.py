@@ -44,7 +44,14 @@ from .comparison import readings_at
 from .evidence import best_row, explains_readings, witness
 from .likelihood import Belief, bounded, improve, pinned, start_components
 from .posterior import Components, Posterior, posterior
-from .region import change, is_outdated, rescaled, reshaped, rounded
+from .region import (
+    change,
+    is_outdated,
+    is_overgrown,
+    rescaled,
+    reshaped,
+    rounded,
+)
 from .search import (
     Plan,
     Search,
@@ -55,7 +62,7 @@ from .search import (
     measuring,
     status_of,
 )
-from .unit import NOISE_FLOOR, assumed_noise, in_unit
+from .unit import NOISE_FLOOR, assumed_noise, digits, in_unit
 from .window import FARTHEST, Window, window_around, window_size
 
 Array = NDArray[np.float64]
@@ -86,6 +93,7 @@ class Adaptive:
     reach: float = option(
         4.0,
         lo=1.0,
+        hi=FARTHEST,
         doc="how far out readings count, in regions; 20 if the drift is local",
     )
     refit_every: int = option(
@@ -163,6 +171,8 @@ class Adaptive:
     ) -> State[Search]:
         """One iteration: judge, choose components, centre and region, plan."""
         k = state.iterations + 1
+        # An answer to an earlier plan, overtaken by readings not asked for, is none.
+        asked = asked and np.array_equal(state.samples.points[-1], search.plan.x)
         fitted = self._extended(state, search)
         factor = self._size_factor(state, search, asked, fitted)
         state, search = learned(state, search)
@@ -181,7 +191,7 @@ class Adaptive:
         model_is_off = fitted.misfit > 3.0
         # It costs as much as the window is long, and teaches less, the longer it is.
         interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
-        refit_is_due = k % interval == 1 or k < 3 or model_is_off
+        refit_is_due = k % interval == 1 % interval or k < 3 or model_is_off
         if refit_is_due and self.likelihood:
             sweeps = 8 if k <= 3 or model_is_off else 1
             fitted = improve(
@@ -287,7 +297,9 @@ class Adaptive:
         if state.iterations % 5 == 0:
             B = rounded(B)
         settled = self._settled(state, search, fitted)
-        status = status_of(state.centre_point, B, plan.x)
+        assert state.task.radius is not None
+        unit = min(1.0, state.task.radius)
+        status = status_of(state.centre_point, B, plan.x, unit)
         if settled >= _SETTLED and status is Status.RUNNING:
             status = Status.SETTLED
         return replace(
@@ -321,12 +333,17 @@ class Adaptive:
         assert state.centre is not None
         old, new = state.centre, len(samples) - 1  # both at x0
         values, times = samples.values, samples.times[samples.asked]
+        probe = values[samples.asked]
         noise, spread = task.noise, 1.0
         if noise is None:
             # x0 was measured twice; their difference is all there is to go by.
             noise, spread = abs(values[new] - values[old]) / 1.4, 5.0
         stated = float(noise)
-        noise = max(stated, NOISE_FLOOR * float(np.ptp(values)), 1e-100)
+        noise = max(
+            stated,
+            NOISE_FLOOR * float(np.ptp(probe)),
+            digits(float(np.abs(probe).max())),
+        )
         span = float(np.ptp(times))
         spacing = span / (times.size - 1) if span > 0 else 1.0
         state = replace(state, centre=new)
@@ -361,7 +378,8 @@ class Adaptive:
     def _extended(self, state: State[Search], search: Search) -> Posterior:
         """The last fit with the newest reading.
 
-        From the start where the reading is too far out, or alone decides too much.
+        From the start where the reading is too far out or alone decides too much, or
+        the window has been extended too often.
         """
         samples, fitted = state.samples, search.fitted
         assert state.centre is not None
@@ -370,7 +388,7 @@ class Adaptive:
         window = fitted.window.plus_newest(samples)
         u = window.U[-1]
         extended = None
-        if u @ u < FARTHEST**2:
+        if u @ u < FARTHEST**2 and not is_overgrown(fitted.window):
             extended = fitted.extended(window, search.spread)
         if extended is None:
             return self._fit(state, state.centre, search, fitted.components)

@@ -84,14 +84,15 @@ def in_user_units(fitted: Posterior, u: Array) -> Estimate:
         spread = frame.B @ ((Q / e) @ Q.T)
         variance = (spread @ fitted.gradient_covariance @ spread.T).diagonal()
         x_std = np.sqrt(np.maximum(variance, 0.0))
-    times = np.linspace(frame.first, frame.now, CURVE_POINTS)
+    now = float(fitted.window.times[-1])  # later than the frame's, if extended
+    times = np.linspace(frame.first, now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
     rate, rate_std = fitted.drift_rate
-    value, value_variance = fitted.predicted(u, frame.now)
+    value, value_variance = fitted.predicted(u, now)
     return Estimate(
         x=frame.x + frame.B @ u,
         x_std=x_std,
-        t=frame.now,
+        t=now,
         fun=frame.level + scale * value,
         fun_std=scale * math.sqrt(value_variance),
         jac=scale * (back.T @ (fitted.g + H @ u)),

@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from ...kernels import integrated_wiener
 from ...samples import SampleSet
+from .window import relative_variances
 
 Array = NDArray[np.float64]
 
 _SURE, _DOUBTFUL = 5.0, 2.0  # standard errors
+_UNKNOWN = 1e9  # noise levels: the error of a comparison that tells nothing
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 _MOST = 5  # comparisons that are to tell whether the drift depends on the place
 
@@ -43,12 +45,16 @@ class Ruler:
         In noise units, from readings there, here and there again.
         """
         y, t = samples.values[list(rows)], samples.times[list(rows)]
-        b, c = np.maximum(np.diff(t) / self.spacing, 1e-9)
+        between = np.diff(t) / self.spacing
+        if between[0] * between[1] < 0.0:
+            return 0.0, _UNKNOWN  # the clock was set back: drift does not cancel
+        b, c = np.maximum(np.abs(between), 1e-9)
+        v = relative_variances(samples.sigmas[list(rows)], self.noise)
         early, late = c / (b + c), b / (b + c)
         ahead = float(y[1] - early * y[0] - late * y[2]) / self.noise
         # How far an integrated Wiener process strays from its chord.
         stray = self.q**2 * b**2 * c**2 / (3.0 * (b + c))
-        return ahead, math.sqrt(1.0 + early**2 + late**2 + stray)
+        return ahead, math.sqrt(v[1] + early**2 * v[0] + late**2 * v[2] + stray)
 
     def ahead_at_start(
         self, samples: SampleSet, x: Array, rival: Array
@@ -68,7 +74,8 @@ class Ruler:
         whole = float(np.abs(age).max())
         age = age / whole
         wanders = min(self.q**2 * (whole / self.spacing) ** 3, _ANYTHING)
-        K = wanders * integrated_wiener(age - age.min()) + np.eye(rows.size)
+        own = relative_variances(samples.sigmas[rows], self.noise)
+        K = wanders * integrated_wiener(age - age.min()) + np.diag(own)
         X = np.column_stack([is_here, is_here * age, ~is_here, ~is_here * age])
         solved = np.linalg.solve(K, X)
         contrast = np.array([-1.0, 0.0, 1.0, 0.0])

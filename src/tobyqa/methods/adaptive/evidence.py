@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...samples import SampleSet
 from .posterior import Posterior
+from .window import relative_variances
 
 Array = NDArray[np.float64]
 
@@ -66,11 +67,13 @@ def witness(
     samples: SampleSet, old: int, new: int, noise: float, spacing: float
 ) -> Evidence:
     """Two readings at one place."""
+    own = relative_variances(samples.sigmas[[old, new]], noise)
+    std = math.sqrt(own.sum())
     gap = (samples.times[new] - samples.times[old]) / spacing
     if gap == 0.0:
-        return Evidence(0.0, math.sqrt(2.0), 0.0)
+        return Evidence(0.0, std, 0.0)
     slope = (samples.values[new] - samples.values[old]) / noise / gap
-    return Evidence(float(slope), math.sqrt(2.0) / abs(float(gap)), 0.0)
+    return Evidence(float(slope), std / abs(float(gap)), 0.0)
 
 
 def _may_be_local_drift(fitted: Posterior) -> NDArray[np.bool_]:

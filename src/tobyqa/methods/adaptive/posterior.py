@@ -177,7 +177,7 @@ class Posterior:
         """
         window, q2 = self.window, self._q2
         t, now = window.frame.t(time), float(window.t[-1])
-        theta = window.frame.theta(time)
+        theta = window.frame.theta(time) - window.theta[-1]
         k = q2 * (wiener_between(t, window.t) - wiener_between(now, window.t))
         own = q2 * (t**3 / 3.0 + now**3 / 3.0 - 2.0 * wiener_between(t, now)[:, 0])
         W, _ = lapack.dtrtrs(self._L, k.T, lower=1)
@@ -233,15 +233,18 @@ class Posterior:
         variance += np.einsum("ij,ij->j", unsure, unsure)
         return np.asarray(np.maximum(variance, 0.0))
 
-    def innovation(self, u: Array, time: float, value: float) -> tuple[float, float]:
+    def innovation(
+        self, u: Array, time: float, value: float, own: float
+    ) -> tuple[float, float]:
         """How far a new reading is from what this fit expects; its standard deviation.
 
-        Asked of the fit that planned the point: leaving the point out of a later fit
+        `own` is the variance of the reading, relative to the assumed one. Asked of the
+        fit that planned the point: leaving the point out of a later fit
         is the same in theory, but loses all digits where it alone decides.
         """
         expected, variance = self.predicted(u, time)
         seen = float(self.window.frame.y(np.array(value))) / math.sqrt(self.nu)
-        return seen - expected, math.sqrt(variance + 1.0)
+        return seen - expected, math.sqrt(variance + own)
 
     def extended(self, window: Window, spread: float) -> Posterior | None:
         """The fit of this window plus one reading, by one more row of each factor.

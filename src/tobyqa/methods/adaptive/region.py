@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .posterior import Components, Posterior
-from .window import FARTHEST
+from .window import FARTHEST, Window
 
 Array = NDArray[np.float64]
 
@@ -91,6 +91,11 @@ def change(fitted: Posterior, B: Array) -> tuple[float, bool]:
         size = 1.0
     shape_has_changed = float(np.abs(change / size - np.eye(len(B))).max()) > _CHANGED
     return size, shape_has_changed or fitted.window.farthest > FARTHEST * size
+
+
+def is_overgrown(window: Window) -> bool:
+    """Whether readings not asked for have extended it while nothing was planned."""
+    return window.extended >= 2 * _MOST_ROWS
 
 
 def is_outdated(fitted: Posterior, row: int) -> bool:

@@ -18,14 +18,16 @@ from .evidence import Evidence, credible_noise, witness
 from .likelihood import Belief
 from .posterior import Posterior
 from .region import size_factor
+from .window import relative_variances
 
 Array = NDArray[np.float64]
 
-_BY_CHANCE = 4.0  # noise levels: what noise alone may do
+_BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
 _MOST = 6  # comparisons of two places until they are known that well
 _LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
+_TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
 
 
@@ -74,8 +76,9 @@ def judged(search: Search, samples: SampleSet, after: Posterior) -> float:
     """The change of the region after the newest reading, which was planned."""
     plan, x = search.plan, samples.points[-1]
     u = search.fitted.window.frame.u(x[None])[0]
+    own = float(relative_variances(samples.sigmas[-1:], search.noise)[0])
     innovation, std = search.fitted.innovation(
-        u, float(samples.times[-1]), float(samples.values[-1])
+        u, float(samples.times[-1]), float(samples.values[-1]), own
     )
     achieved = sure = float(search.fitted.falls(u[None])[0]) - innovation
     if after.components.interacts:
@@ -85,25 +88,32 @@ def judged(search: Search, samples: SampleSet, after: Posterior) -> float:
         achieved = float(after.falls(v)[0])
         error = math.sqrt(float(after.fall_variances(v)[0]))
         sure = achieved - max(error, float(after.local_drift[-1]))
-    promised = plan.predicted + _BY_CHANCE
+    chance = _BY_CHANCE * max(1.0, math.sqrt(own))
+    promised = plan.predicted + chance
     factor = size_factor(
-        ratio=None if plan.explores else (achieved + _BY_CHANCE) / promised,
+        ratio=None if plan.explores else (achieved + chance) / promised,
         length=math.sqrt(u @ u),
         unresolved=plan.unresolved,
         surprise=abs(innovation) / std,
     )
-    is_doubtful = sure < achieved and sure + _BY_CHANCE < 0.7 * promised
+    is_doubtful = sure < achieved and sure + chance < 0.7 * promised
     return min(factor, 1.0) if is_doubtful else factor
 
 
 def learned(state: State[Search], search: Search) -> tuple[State[Search], Search]:
-    """If the newest reading repeats the centre: it is the centre now, and a witness."""
+    """If the newest reading repeats the centre: it is the centre now, and a witness.
+
+    Not of the drift if it was taken at about the same time.
+    """
     samples, old, new = state.samples, state.centre, len(state.samples) - 1
     assert old is not None
     if new == old or not np.array_equal(samples.points[new], samples.points[old]):
         return state, search
-    evidence = witness(samples, old, new, search.noise, search.spacing)
     state = replace(state, centre=new, verdict=Verdict(accepted=True))
+    gap = abs(float(samples.times[new] - samples.times[old])) / search.spacing
+    if gap < _TOO_SOON:
+        return state, search
+    evidence = witness(samples, old, new, search.noise, search.spacing)
     return state, replace(search, evidence=evidence.after(search.evidence))
 
 
@@ -178,14 +188,17 @@ def after_failure(state: State[Search]) -> State[Search]:
     search, x = state.memory, state.centre_point
     if search.plan.verifies and state.failures == 1:
         return state
-    plan = replace(search.plan, x=x + 0.5 * (search.plan.x - x))
+    nearer = x + 0.5 * (search.plan.x - x)
+    fall = float(search.fitted.falls(search.fitted.window.frame.u(nearer[None]))[0])
+    plan = replace(search.plan, x=nearer, predicted=max(fall, 0.0))
     return replace(state, memory=replace(search, B=0.5 * search.B, plan=plan))
 
 
-def status_of(x: Array, B: Array, planned: Array) -> Status:
+def status_of(x: Array, B: Array, planned: Array, unit: float) -> Status:
+    """Whether the search has run away or its steps have no digits left."""
     size = float(np.abs(B).max())
     if not (math.isfinite(size) and np.abs(planned).max() < LARGEST_COORDINATE):
         return Status.UNBOUNDED
-    if size < 1e-13 * max(1.0, math.sqrt(x @ x)):
+    if size < 1e-13 * max(unit, math.sqrt(x @ x)):
         return Status.STAGNATED
     return Status.RUNNING

@@ -15,6 +15,11 @@ NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
 
 
+def digits(value: float) -> float:
+    """What a reading of this size is rounded to."""
+    return max(float(np.spacing(abs(value))), 1e-100)
+
+
 def assumed_noise(fitted: Posterior, search: Search) -> float:
     """The noise to be assumed: as stated, but not less than the fit has digits for.
 
@@ -26,7 +31,12 @@ def assumed_noise(fitted: Posterior, search: Search) -> float:
     varies = fitted.noise_std * float(np.ptp(near))
     # The drift costs digits too, though it is known better than its own size.
     reads = search.noise * float(np.ptp(window.y))
-    unit = max(search.stated, NOISE_FLOOR * varies, _DRIFT_FLOOR * reads, 1e-100)
+    unit = max(
+        search.stated,
+        NOISE_FLOOR * varies,
+        _DRIFT_FLOOR * reads,
+        digits(window.frame.level),
+    )
     return unit if not 0.1 <= unit / search.noise <= 10.0 else search.noise
 
 

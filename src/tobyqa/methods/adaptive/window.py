@@ -12,6 +12,7 @@ y        readings above the centre's, in units of the assumed noise
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,6 +26,8 @@ Array = NDArray[np.float64]
 
 FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 _NEAR = 2.0  # regions
+_LONGEST_PAUSE = 1000.0  # usual gaps between readings
+_LONGEST_TIME = 1e30  # spacings; its cube is still a number
 _LARGEST_FIT = 1000  # readings in the final, wider fit
 _SMALLEST_WINDOW = 150  # few variables need as many readings to know the drift
 
@@ -41,6 +44,8 @@ class Frame:
     spacing: float  # unit of time
     level: float  # the centre's value: where it counts, nothing must be clipped
     noise: float  # assumed standard deviation of a reading
+    longest: float = math.inf  # pause that counts in full, in the user's time
+    pauses: tuple[tuple[float, float], ...] = ()  # longer ones: begin, what is left out
 
     def u(self, points: Array) -> Array:
         """Positions in the region, one per row."""
@@ -51,12 +56,21 @@ class Frame:
         return np.asarray((times - self.now) / (span if span > 0.0 else 1.0))
 
     def t(self, times: Array) -> Array:
-        """Before the window began the drift is taken to be straight."""
-        return np.maximum((times - self.first) / self.spacing, 0.0)
+        """Before the window began the drift is taken to be straight.
+
+        Long pauses count in part only: the variance of the wandering grows with the
+        cube of t, and would leave the readings after it no digits.
+        """
+        t = np.clip((times - self.first) / self.spacing, 0.0, _LONGEST_TIME)
+        for begin, left_out in self.pauses:
+            after = times - begin - self.longest
+            t = t - np.clip(after, 0.0, left_out) / self.spacing
+        return np.asarray(t)
 
     def age(self, times: Array) -> Array:
         """Time since the first reading of all, in spacings."""
-        return np.asarray((times - self.start) / self.spacing)
+        age = (times - self.start) / self.spacing
+        return np.clip(age, -_LONGEST_TIME, _LONGEST_TIME)
 
     def y(self, values: Array) -> Array:
         return np.clip((values - self.level) / self.noise, -1e9, 1e9)
@@ -120,7 +134,11 @@ class Window:
 
         If it was taken at the centre, it is the centre from now on.
         """
-        frame, x = self.frame, samples.points[-1]
+        frame, x, time = self.frame, samples.points[-1], float(samples.times[-1])
+        latest = float(self.times.max())
+        if time - latest > frame.longest:
+            pause = latest, time - latest - frame.longest
+            frame = replace(frame, pauses=(*frame.pauses, pause))
         variance = relative_variances(samples.sigmas[-1:], frame.noise)
         return Window(
             frame=frame,
@@ -176,6 +194,7 @@ def window_around(
     newest = len(samples) - 1
     rows = np.union1d(rows, [centre, newest] if far[newest] < FARTHEST else [centre])
     times = samples.times[rows]
+    longest, pauses = _pauses(times)
     frame = Frame(
         x=x,
         B=B,
@@ -185,6 +204,8 @@ def window_around(
         spacing=spacing,
         level=float(samples.values[centre]),
         noise=noise,
+        longest=longest,
+        pauses=pauses,
     )
     return Window(
         frame=frame,
@@ -196,6 +217,17 @@ def window_around(
         y=frame.y(samples.values[rows]),
         variances=relative_variances(samples.sigmas[rows], noise),
     )
+
+
+def _pauses(times: Array) -> tuple[float, tuple[tuple[float, float], ...]]:
+    """The longest pause that counts in full, and those that are longer."""
+    ordered = np.sort(times)
+    gaps = np.diff(ordered)
+    if not gaps.any():
+        return math.inf, ()
+    longest = _LONGEST_PAUSE * float(np.median(gaps[gaps > 0.0]))
+    long = np.flatnonzero(gaps > longest)
+    return longest, tuple((float(ordered[k]), float(gaps[k] - longest)) for k in long)
 
 
 def _thinned(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
