@@ -58,8 +58,6 @@ class Verdict:
     """What a method made of an observation."""
 
     accepted: bool  # it became the centre
-    predicted: float = math.nan  # reduction the model promised
-    achieved: float = math.nan  # reduction seen, without the drift
 
 
 class Gauges(NamedTuple):

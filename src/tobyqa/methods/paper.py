@@ -172,7 +172,7 @@ class Paper:
             centre=centre,
             readings=state.readings + reading.asked,
             iterations=state.iterations + 1,
-            verdict=Verdict(step_is_accepted, predicted, achieved),
+            verdict=Verdict(step_is_accepted),
             memory=search,
         )
         return self._plan(judged, search.scales, sigma, search)

@@ -63,7 +63,7 @@ from .search import (
     status_of,
 )
 from .unit import NOISE_FLOOR, assumed_noise, digits, in_unit
-from .window import FARTHEST, Window, window_around, window_size
+from .window import FARTHEST, Window, coefficients, window_around, window_size
 
 Array = NDArray[np.float64]
 
@@ -188,12 +188,11 @@ class Adaptive:
             if far_ahead:
                 return self._home(replace(state, iterations=k), search, fitted)
 
-        model_is_off = fitted.misfit > 3.0
         # It costs as much as the window is long, and teaches less, the longer it is.
         interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
-        refit_is_due = k % interval == 1 % interval or k < 3 or model_is_off
+        refit_is_due = k % interval == 1 % interval or k < 3 or fitted.is_off
         if refit_is_due and self.likelihood:
-            sweeps = 8 if k <= 3 or model_is_off else 1
+            sweeps = 8 if k < 3 or fitted.is_off else 1
             fitted = improve(
                 fitted, search.spread, search.belief, sweeps, self._fixed()
             )
@@ -222,17 +221,8 @@ class Adaptive:
         else:
             fitted = fitted.resized(size, components)
             centre = int(fitted.window.rows[fitted.window.centre])
-        achieved = float(fitted.steady[fitted.window.centre] - fitted.steady[-1])
-        state = replace(
-            state,
-            centre=centre,
-            iterations=k,
-            verdict=Verdict(
-                accepted=centre == len(state.samples) - 1,
-                predicted=search.plan.predicted * fitted.noise_std,
-                achieved=achieved * fitted.noise_std,
-            ),
-        )
+        accepted = centre == len(state.samples) - 1
+        state = replace(state, centre=centre, iterations=k, verdict=Verdict(accepted))
         return self._plan(state, search, fitted)
 
     def _size_factor(
@@ -262,15 +252,14 @@ class Adaptive:
         self, state: State[Search], search: Search, fitted: Posterior
     ) -> State[Search]:
         """The next point: the model's minimum in the region, or the least known way."""
-        g, H, frame = fitted.g, fitted.hessian, fitted.window.frame
-        e, Q = np.linalg.eigh(H)
+        g, (e, Q) = fitted.g, fitted.eigen
         # The quadratic knows the centre only, the fit every reading: it says how far
         # the quadratic's step can be trusted.
         steps = np.outer(_SHORTER, ball_step(g, e, Q))
         falls = fitted.falls(steps)
         s = steps[falls.argmax()]
-        spread, directions = np.linalg.eigh(fitted.gradient_covariance)
-        unresolved = math.sqrt(max(spread[-1], 0.0)) > 0.5 * math.sqrt(g @ g)
+        variances, directions = np.linalg.eigh(fitted.gradient_covariance)
+        unresolved = math.sqrt(max(variances[-1], 0.0)) > 0.5 * math.sqrt(g @ g)
         explores = self.explore and unresolved and state.iterations % 2 == 0
         u = s
         if explores:
@@ -278,21 +267,20 @@ class Adaptive:
             u = 0.3 * s + (-v if g @ v > 0 else v)
             u = u / math.sqrt(u @ u)
         plan = Plan(
-            x=frame.x + frame.B @ u,
+            x=fitted.window.frame.point(u),
             predicted=max(float(falls.max()), 0.0),
             unresolved=unresolved,
             explores=explores,
             visible=float(np.maximum(0.5 * np.abs(e), np.abs(Q.T @ g)).max()),
             # A local drift leaves the gradient at the start unknown at any size.
             blurred=unresolved
-            and spread[-1] > _BLUR**2
+            and variances[-1] > _BLUR**2
             and fitted.window.is_dense
             and not fitted.components.interacts,
         )
         B = search.B
-        entries = (g.size + 1) * (g.size + 2) / 2
-        curvature_is_known = fitted.misfit <= 3.0 and fitted.window.y.size >= entries
-        if self.reshape and curvature_is_known:
+        enough = fitted.window.y.size >= coefficients(g.size)
+        if self.reshape and enough and not fitted.is_off:
             B = reshaped(B, fitted, e, Q)
         if state.iterations % 5 == 0:
             B = rounded(B)

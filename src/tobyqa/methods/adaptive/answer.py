@@ -26,7 +26,7 @@ def recommended(fitted: Posterior, spread: float) -> Array:
     seeming low: as an answer it was mostly worse than the centre. The search may go
     there and look; an answer is not looked at.
     """
-    e, Q = np.linalg.eigh(fitted.hessian)
+    e, Q = fitted.eigen
     u = ball_step(fitted.g, e, Q)
     is_inside = e[0] > 0.0 and u @ u < _INSIDE**2
     return u if is_inside and explains_readings(fitted, spread) else np.zeros_like(u)
@@ -34,8 +34,7 @@ def recommended(fitted: Posterior, spread: float) -> Array:
 
 def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:
     """The answer that is lowest at worst, two standard errors up, by one fit."""
-    frames = [fitted.window.frame for fitted, _ in answers]
-    points = [f.x + f.B @ u for f, (_, u) in zip(frames, answers, strict=True)]
+    points = [fitted.window.frame.point(u) for fitted, u in answers]
     U = judge.window.frame.u(np.array(points))
     at_worst = 2.0 * np.sqrt(judge.fall_variances(U)) - judge.falls(U)
     return answers[int(at_worst.argmin())]
@@ -49,9 +48,9 @@ def expected_excess(fitted: Posterior) -> float:
     positive even so, the readings are as loud as the model says, and the minimum is
     well inside the region.
     """
-    e, Q = np.linalg.eigh(fitted.hessian)
+    e, Q = fitted.eigen
     low = e - 2.0 * np.sqrt(fitted.curvature_variances(Q))
-    if fitted.misfit > 3.0 or not (low > 0.0).all():
+    if fitted.is_off or not (low > 0.0).all():
         return math.inf
     h = Q.T @ fitted.g
     if np.sum((h / low) ** 2) > _INSIDE**2:
@@ -78,11 +77,11 @@ def in_user_units(fitted: Posterior, u: Array) -> Estimate:
     frame, H = fitted.window.frame, fitted.hessian
     scale = fitted.noise_std
     back = np.linalg.inv(frame.B)
-    e, Q = np.linalg.eigh(H)
+    e, Q = fitted.eigen
     x_std = np.full(e.size, math.nan)
     if e[0] > 1e-12 * abs(e[-1]):
-        spread = frame.B @ ((Q / e) @ Q.T)
-        variance = (spread @ fitted.gradient_covariance @ spread.T).diagonal()
+        moved = frame.B @ ((Q / e) @ Q.T)  # the minimum, by a change of the gradient
+        variance = (moved @ fitted.gradient_covariance @ moved.T).diagonal()
         x_std = np.sqrt(np.maximum(variance, 0.0))
     now = float(fitted.window.times[-1])  # later than the frame's, if extended
     times = np.linspace(frame.first, now, CURVE_POINTS)
@@ -90,7 +89,7 @@ def in_user_units(fitted: Posterior, u: Array) -> Estimate:
     rate, rate_std = fitted.drift_rate
     value, value_variance = fitted.predicted(u, now)
     return Estimate(
-        x=frame.x + frame.B @ u,
+        x=frame.point(u),
         x_std=x_std,
         t=now,
         fun=frame.level + scale * value,

@@ -127,8 +127,8 @@ def _line(t: Array, y: Array, error: Array) -> Array:
     """The straight line through y(t) by weighted least squares, at t."""
     weight = error**-2 / np.sum(error**-2)
     t, mean = t - weight @ t, weight @ y
-    spread = float(weight @ t**2)
-    slope = float(weight @ (t * y)) / spread if spread > 0.0 else 0.0
+    variance = float(weight @ t**2)
+    slope = float(weight @ (t * y)) / variance if variance > 0.0 else 0.0
     return np.asarray(mean + slope * t)
 
 

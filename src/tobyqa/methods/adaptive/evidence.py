@@ -99,7 +99,6 @@ def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int,
     that a better one was left out for that reason.
     """
     window = fitted.window
-    inside = np.einsum("ij,ij->i", window.U, window.U) <= 1.1**2
     plausible = fitted.steady <= fitted.steady[window.centre] + 4.0
     rise = window.y - window.y[window.centre]
     rise -= math.sqrt(fitted.nu) * fitted.local_drift
@@ -107,7 +106,7 @@ def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int,
     # A noise estimate far from the assumed level is misfit, and no excuse.
     noise_std = min(math.sqrt(fitted.nu), credible_noise(spread))
     known = evidence.explains(rise, age, noise_std)
-    candidate = inside & plausible
+    candidate = window.inside & plausible
     candidate[window.centre] = known[window.centre] = True
     rank = fitted.smooth
     if fitted.components.interacts:

@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 _JITTER = 1e-10  # relative, on the diagonal of the signal's covariance
 _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
+_MISFIT = 3.0  # mean square of the residuals from which on a fit is not believed
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,21 @@ class Posterior:
     def _b2(self) -> float:
         return math.exp(2.0 * self.components.log_b)
 
+    @property
+    def is_off(self) -> bool:
+        """Whether the readings are much louder than the fit takes them to be."""
+        return self.misfit > _MISFIT
+
+    @cached_property
+    def eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues, ascending, and eigenvectors of the Hessian."""
+        e, Q = np.linalg.eigh(self.hessian)
+        return e, Q
+
     @cached_property
     def _damping(self) -> Array:
         """e_i: how much a reading still knows of the curvature at the centre."""
-        U, length = self.window.U, math.exp(self.components.log_l)
-        return np.asarray(np.exp(-np.einsum("ij,ij->i", U, U) / (2.0 * length**2)))
+        return _damped(self.window.squares, math.exp(self.components.log_l))
 
     @cached_property
     def hessian(self) -> Array:
@@ -125,10 +136,10 @@ class Posterior:
 
     def _local(self, U: Array, age: Array) -> Array:
         """Covariance of the local drift with that at the readings."""
-        W, length = self.window.U, math.exp(self.components.log_s)
-        near = np.exp(-np.einsum("ij,ij->i", U, U) / (2.0 * length**2))
-        far = np.exp(-np.einsum("ij,ij->i", W, W) / (2.0 * length**2))
-        K = np.expm1((U @ W.T) / length**2)
+        length = math.exp(self.components.log_s)
+        near = _damped(np.einsum("ij,ij->i", U, U), length)
+        far = _damped(self.window.squares, length)
+        K = np.expm1((U @ self.window.U.T) / length**2)
         K *= (self._b2 * length**2 * age * near)[:, None]
         K *= self.window.age * far
         return K
@@ -217,7 +228,7 @@ class Posterior:
     def falls(self, U: Array) -> Array:
         """Expected fall from the centre to each row of U, at one and the same time."""
         length = math.exp(self.components.log_l)
-        near = np.exp(-np.einsum("ij,ij->i", U, U) / (2.0 * length**2))
+        near = _damped(np.einsum("ij,ij->i", U, U), length)
         Z = (U @ self.window.U.T) / length**2
         curved = (np.expm1(Z) - Z) @ (self._damping * self.lam)
         return np.asarray(-(U @ self.g) - self._a2 * length**4 * near * curved)
@@ -293,6 +304,11 @@ class Posterior:
         return np.asarray(np.maximum(2.0 * self._a2 - explained, 0.0))
 
 
+def _damped(squares: Array, length: float) -> Array:
+    """exp(-|u|^2 / 2 length^2)."""
+    return np.asarray(np.exp(-squares / (2.0 * length**2)))
+
+
 def posterior(
     window: Window, components: Components, spread: float
 ) -> Posterior | None:
@@ -364,7 +380,10 @@ def _cholesky(signal: Array, noise: Array) -> Array | None:
 
 
 def _pseudo_inverse(S: Array) -> tuple[Array, float]:
-    """V with VV' = S^+ and log det S, both over the directions that are determined."""
+    """V with VV' a generalized inverse of S, and log det S.
+
+    Both over the directions that are determined once the columns have equal length.
+    """
     d = np.sqrt(np.maximum(S.diagonal(), 1e-300))
     e, Q = np.linalg.eigh(S / np.outer(d, d))
     kept = e > _RANK_TOLERANCE * e[-1]

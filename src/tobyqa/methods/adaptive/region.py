@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .posterior import Components, Posterior
-from .window import FARTHEST, Window
+from .window import FARTHEST, Window, coefficients
 
 Array = NDArray[np.float64]
 
@@ -63,9 +63,7 @@ def reshaped(B: Array, fitted: Posterior, e: Array, Q: Array) -> Array:
     Directions whose curvature is unknown count as curved as it may be. Each change is
     bounded, so that it takes about as many readings as the Hessian has entries.
     """
-    n = e.size
-    entries = (n + 1) * (n + 2) / 2
-    rate = math.exp(3.9 / entries)
+    rate = math.exp(3.9 / coefficients(e.size))
     seen = np.sqrt(e**2 + fitted.curvature_variances(Q)) / 2.0
     weight = np.maximum(2.0, seen)
     stretch = np.sqrt(np.exp(np.log(weight).mean()) / weight)
@@ -85,11 +83,11 @@ def change(fitted: Posterior, B: Array) -> tuple[float, bool]:
 
     Of none if the shape is another, or readings have become too remote.
     """
-    change = np.linalg.solve(fitted.window.frame.B, B)
-    size = math.exp(float(np.linalg.slogdet(change)[1]) / len(B))
+    ratio = np.linalg.solve(fitted.window.frame.B, B)
+    size = math.exp(float(np.linalg.slogdet(ratio)[1]) / len(B))
     if abs(size - 1.0) < _AS_LARGE:
         size = 1.0
-    shape_has_changed = float(np.abs(change / size - np.eye(len(B))).max()) > _CHANGED
+    shape_has_changed = float(np.abs(ratio / size - np.eye(len(B))).max()) > _CHANGED
     return size, shape_has_changed or fitted.window.farthest > FARTHEST * size
 
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 _BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
-_MOST = 6  # comparisons of two places until they are known that well
+_MOST_AT_START = 6  # comparisons of two places until they are known that well
 _LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
 _TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
@@ -54,7 +54,7 @@ class Search:
     spread: float  # how much it is trusted: prior std of log nu
     spacing: float  # unit of time
     evidence: Evidence  # of the drift
-    belief: Belief  # in its restlessness
+    belief: Belief  # in its restlessness, and whether it depends on the place
     champion: Champion
     fitted: Posterior
     plan: Plan
@@ -150,7 +150,7 @@ def compared(
     if belief.local:
         ahead, error = ruler.ahead_at_start(samples, champion.x, champion.rival)
         close = error <= _CLOSE or abs(ahead) > _FAR_AHEAD * error
-        undecided |= not close and len(comparisons) < _MOST
+        undecided |= not close and len(comparisons) < _MOST_AT_START
     if undecided:
         return replace(search, champion=champion.again()), False
     if ahead < 0.0:

@@ -27,8 +27,7 @@ def assumed_noise(fitted: Posterior, search: Search) -> float:
     The unit follows the region as it shrinks, in large strides.
     """
     window = fitted.window
-    near = fitted.steady[np.einsum("ij,ij->i", window.U, window.U) <= 1.1**2]
-    varies = fitted.noise_std * float(np.ptp(near))
+    varies = fitted.noise_std * float(np.ptp(fitted.steady[window.inside]))
     # The drift costs digits too, though it is known better than its own size.
     reads = search.noise * float(np.ptp(window.y))
     unit = max(

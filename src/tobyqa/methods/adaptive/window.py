@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 
 FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 _NEAR = 2.0  # regions
+_EDGE = 1.1  # regions; rounding and old steps reach a little beyond one
 _LONGEST_PAUSE = 1000.0  # usual gaps between readings
 _LONGEST_TIME = 1e30  # spacings; its cube is still a number
 _LARGEST_FIT = 1000  # readings in the final, wider fit
@@ -49,7 +50,11 @@ class Frame:
 
     def u(self, points: Array) -> Array:
         """Positions in the region, one per row."""
-        return np.asarray(np.linalg.solve(self.B, (points - self.x).T).T)
+        return positions(points, self.x, self.B)
+
+    def point(self, u: Array) -> Array:
+        """The point at a position in the region."""
+        return np.asarray(self.x + self.B @ u)
 
     def theta(self, times: Array) -> Array:
         span = self.now - self.first
@@ -91,6 +96,16 @@ class Window:
     extended: int = 0  # readings added since it was chosen
 
     @cached_property
+    def squares(self) -> Array:
+        """|u|^2 of each reading."""
+        return np.asarray(np.einsum("ij,ij->i", self.U, self.U))
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which readings were taken in the region, or as good as."""
+        return np.asarray(self.squares <= _EDGE**2)
+
+    @cached_property
     def theta(self) -> Array:
         return self.frame.theta(self.times)
 
@@ -110,13 +125,13 @@ class Window:
     @property
     def farthest(self) -> float:
         """Distance of the farthest reading, in regions."""
-        return float(np.sqrt(np.einsum("ij,ij->i", self.U, self.U).max()))
+        return float(np.sqrt(self.squares.max()))
 
     @property
     def is_dense(self) -> bool:
         """Whether the region itself holds enough readings for a gradient."""
-        squares = np.einsum("ij,ij->i", self.U, self.U)
-        return bool(np.count_nonzero(squares <= _NEAR**2) >= 2 * self.U.shape[1] + 2)
+        near = np.count_nonzero(self.squares <= _NEAR**2)
+        return bool(near >= 2 * self.U.shape[1] + 2)
 
     @property
     def spare(self) -> int:
@@ -153,14 +168,23 @@ class Window:
         )
 
 
+def positions(points: Array, centre: Array, B: Array) -> Array:
+    """B^-1 (x - centre), one per row."""
+    return np.asarray(np.linalg.solve(B, (points - centre).T).T)
+
+
+def coefficients(n: int) -> int:
+    """How many a quadratic has."""
+    return (n + 1) * (n + 2) // 2
+
+
 def window_size(n: int, limit: int, wider: int = 1, *, local: bool = False) -> int:
     """Readings in a fit: three times the coefficients of a quadratic.
 
     A restless drift takes nearly as many readings as the quadratic itself, and a local
     one is a second function to be known.
     """
-    entries = (n + 1) * (n + 2) // 2
-    wanted = max(3 * entries + 3 * n, _SMALLEST_WINDOW)
+    wanted = max(3 * coefficients(n) + 3 * n, _SMALLEST_WINDOW)
     wanted = min(2 * wanted if local else wanted, limit)
     return min(wider * wanted, max(_LARGEST_FIT, wanted))
 
@@ -183,7 +207,7 @@ def window_around(
     """
     x = samples.points[centre]
     n = x.size
-    U = np.linalg.solve(B, (samples.points - x).T).T
+    U = positions(samples.points, x, B)
     far = np.sqrt(np.einsum("ij,ij->i", U, U))
     rows = np.flatnonzero(far <= reach)[-size:]
     if all_times:
