@@ -254,6 +254,20 @@ def test_extending_a_fit_equals_fitting_anew(components):
         )
 
 
+def test_extending_an_exact_fit_keeps_its_digits():
+    """As curved as can be over a long length: the variance must not cancel."""
+    points, times, _ = some_readings()
+    points = np.vstack([np.zeros(2), 0.1 * points[1:]])
+    values = 1e4 * points[:, 0] ** 2
+    components = Components(14.0, np.log(30.0), -6.0)
+    part = window_of(points[:19], times[:19], values[:19], np.ones(19))
+    window = part.plus_newest(SampleSet.of(points, times, values, np.full(20, np.nan)))
+    extended = posterior(part, components, spread=1.0).extended(window, spread=1.0)
+    anew = posterior(window, components, spread=1.0)
+    np.testing.assert_allclose(extended.g, anew.g, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(extended.nu, anew.nu, rtol=1e-4)
+
+
 @either_drift
 @pytest.mark.parametrize("factor", [0.5, 1.5])
 def test_a_resized_fit_is_that_of_the_other_region(factor, components):

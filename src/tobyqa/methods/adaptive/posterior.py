@@ -146,8 +146,7 @@ class Posterior:
 
     def _local_variance(self, u: Array, age: float) -> float:
         length = math.exp(self.components.log_s)
-        near2 = math.exp(-(u @ u) / length**2)
-        return self._b2 * length**2 * age**2 * (1.0 - near2)
+        return self._b2 * length**2 * age**2 * -math.expm1(-(u @ u) / length**2)
 
     @cached_property
     def smooth(self) -> Array:
@@ -206,7 +205,8 @@ class Posterior:
         near = math.exp(-(u @ u) / (2.0 * length**2))
         z = (window.U @ u) / length**2
         curved = self._a2 * length**4 * near * self._damping * (np.expm1(z) - z)
-        own = self._a2 * length**4 * (1.0 - (1.0 + u @ u / length**2) * near**2)
+        r = u @ u / length**2
+        own = self._a2 * length**4 * near**2 * (math.expm1(r) - r)
         k = curved + self._q2 * wiener_between(t, window.t)[0]
         own += self._q2 * t**3 / 3.0
         if self.components.interacts and age != 0.0:
