@@ -210,9 +210,13 @@ class Adaptive:
         unit = assumed_noise(fitted, search)
         size, region_is_another = change(fitted, search.B)
         components = rescaled(fitted.components, size)
+        # With a local drift windows are long. Shorter ones had better be chosen anew:
+        # seen from another size, they solved fewer problems.
+        window_is_another = size != 1.0 and not components.interacts
         if (
             unit != search.noise
             or region_is_another
+            or window_is_another
             or is_outdated(fitted, row)
             or components != pinned(bounded(components), self._fixed())
         ):

@@ -35,7 +35,7 @@ def rescaled(components: Components, factor: float) -> Components:
         components.log_l - log,
         components.log_q,
         components.log_b + log,
-        components.log_s - log,
+        components.log_s - log if components.interacts else components.log_s,
     )
 
 
