@@ -210,8 +210,8 @@ class Adaptive:
         unit = assumed_noise(fitted, search)
         size, region_is_another = change(fitted, search.B)
         components = rescaled(fitted.components, size)
-        # With a local drift windows are long. Shorter ones had better be chosen anew:
-        # seen from another size, they solved fewer problems.
+        # With a local drift windows are long, and making them anew takes its time. Else
+        # they are: a trial of the other way was no faster to speak of, and no better.
         window_is_another = size != 1.0 and not components.interacts
         if (
             unit != search.noise
