@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tobyqa import Adaptive, Optimizer, Status
-from tobyqa.methods.adaptive.comparison import Ruler
+from tobyqa.methods.adaptive.comparison import Ruler, drift_is_local
 from tobyqa.methods.adaptive.evidence import witness
 from tobyqa.samples import SampleSet
 
@@ -130,6 +130,18 @@ def test_a_comparison_knows_when_the_clock_was_set_back():
         assert ahead(times)[1] < 2.0
     for times in ([1.0, 5.0, 3.0], [5.0, 2.0, 3.0]):
         assert abs(ahead(times)[0]) < 1e-6 * ahead(times)[1]
+
+
+def test_a_clock_set_back_does_not_settle_what_the_drift_depends_on():
+    samples = SampleSet.empty(1)
+    for k, t in enumerate([0.0, 1.0, 2.0, 13.0, 15.0, 14.0, 20.0, 21.0, 22.0]):
+        at_rival = k % 3 == 1
+        value = 10.0 * t * at_rival  # the rival drifts, the other place does not
+        samples = samples.append(np.array([float(at_rival)]), t, value, np.nan)
+    rows = ((0, 1, 2), (3, 4, 5), (6, 7, 8))
+    ruler = Ruler(1.0, 0.0, 1.0)
+    assert drift_is_local(samples, rows[:2], ruler) == (False, False)
+    assert drift_is_local(samples, rows, ruler)[0]
 
 
 def test_a_stated_error_counts_in_comparisons_and_as_a_witness():

@@ -96,6 +96,8 @@ def drift_is_local(
     if len(comparisons) < 2:
         return False, False
     ahead, error = np.array([ruler.ahead(samples, rows) for rows in comparisons]).T
+    if max(error[0], error[-1]) >= _UNKNOWN:
+        return False, len(comparisons) >= _MOST
     change = abs(ahead[-1] - ahead[0]) / math.hypot(error[0], error[-1])
     if change < _DOUBTFUL:
         return False, True
