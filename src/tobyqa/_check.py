@@ -1,4 +1,4 @@
-"""The only argument validation: each function returns the clean value or raises.
+"""Validation of arguments: each function returns the clean value or raises.
 
 Errors name the argument, the value given and what is allowed, and are raised before
 anything is evaluated.

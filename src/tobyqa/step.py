@@ -1,4 +1,4 @@
-"""Steps that minimise a cubically regularised model (paper, section 2.2).
+"""Minimisers of quadratics: cubically regularised (paper, section 2.2) or in a ball.
 
 =======  ===================================================  =======
 symbol   meaning                                              shape

@@ -172,12 +172,12 @@ class Adaptive:
         """One iteration: judge, choose components, centre and region, plan."""
         k = state.iterations + 1
         # An answer to an earlier plan, overtaken by readings not asked for, is none.
-        asked = asked and np.array_equal(state.samples.points[-1], search.plan.x)
+        answers = asked and np.array_equal(state.samples.points[-1], search.plan.x)
         fitted = self._extended(state, search)
-        factor = self._size_factor(state, search, asked, fitted)
+        factor = self._size_factor(state, search, answers, fitted)
         state, search = learned(state, search)
         if self.home:
-            search, far_ahead = compared(state, search, fitted, asked)
+            search, far_ahead = compared(state, search, fitted, answers)
             if fitted.components.interacts and not search.belief.local:
                 assert state.centre is not None
                 components = replace(fitted.components, log_b=-math.inf)
@@ -230,11 +230,11 @@ class Adaptive:
         return self._plan(state, search, fitted)
 
     def _size_factor(
-        self, state: State[Search], search: Search, asked: bool, fitted: Posterior
+        self, state: State[Search], search: Search, answers: bool, fitted: Posterior
     ) -> float:
         """How the region is to change after the newest reading."""
         plan, factor = search.plan, 1.0
-        if asked and not plan.verifies:
+        if answers and not plan.verifies:
             factor = judged(search, state.samples, fitted)
         if plan.blurred and self.focus:
             factor = min(factor, 0.7)  # look closer

@@ -126,12 +126,15 @@ def measuring(
 
 
 def compared(
-    state: State[Search], search: Search, fitted: Posterior, asked: bool
+    state: State[Search], search: Search, fitted: Posterior, answers: bool
 ) -> tuple[Search, bool]:
-    """The best place so far after the newest reading; whether it is far ahead."""
+    """The best place so far after the newest reading; whether it is far ahead.
+
+    `answers`: the reading is of the point that was planned last.
+    """
     champion, samples = search.champion, state.samples
     patience = search.patience
-    if asked:
+    if answers:
         champion = champion.heard(samples, len(samples) - 1, patience)
     if not champion.is_complete:
         champion = champion.challenged(state.centre_point, search.B, patience)
