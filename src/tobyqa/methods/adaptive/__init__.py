@@ -193,9 +193,7 @@ class Adaptive:
         refit_is_due = k % interval == 1 % interval or k < 3 or fitted.is_off
         if refit_is_due and self.likelihood:
             sweeps = 8 if k < 3 or fitted.is_off else 1
-            fitted = improve(
-                fitted, search.spread, search.belief, sweeps, self._fixed()
-            )
+            fitted = self._improved(state, search, fitted, sweeps)
             if self.carry:
                 search = replace(search, belief=search.belief.after(fitted))
 
@@ -228,6 +226,24 @@ class Adaptive:
         accepted = centre == len(state.samples) - 1
         state = replace(state, centre=centre, iterations=k, verdict=Verdict(accepted))
         return self._plan(state, search, fitted)
+
+    def _improved(
+        self, state: State[Search], search: Search, fitted: Posterior, sweeps: int
+    ) -> Posterior:
+        """The fit with more likely components.
+
+        A local drift may be left behind: it counts only where the newest readings near
+        the centre cannot be explained without it.
+        """
+        if fitted.components.interacts:
+            assert state.centre is not None
+            size, _ = change(fitted, search.B)
+            plain = replace(rescaled(fitted.components, size), log_b=-math.inf)
+            near = self._fit(state, state.centre, search, bounded(plain))
+            near = improve(near, search.spread, search.belief, sweeps, self._fixed())
+            if not near.components.interacts:
+                return near
+        return improve(fitted, search.spread, search.belief, sweeps, self._fixed())
 
     def _size_factor(
         self, state: State[Search], search: Search, answers: bool, fitted: Posterior
