@@ -71,6 +71,10 @@ class SampleSet:
         """How long ago each reading was taken."""
         return np.asarray(now - self.times)
 
+    def rows_at(self, x: Array) -> NDArray[np.int64]:
+        """Rows of the readings at exactly this place."""
+        return np.flatnonzero((self.points == x).all(axis=1))
+
     def distances(self, x: Array) -> Array:
         """Euclidean distance of each point to `x`."""
         d = self.points - x

@@ -40,8 +40,7 @@ from ...state import (
 from ...step import ball_step
 from .answer import expected_excess, gauges, in_user_units, recommended, safer
 from .champion import Champion
-from .comparison import readings_at
-from .evidence import best_row, explains_readings, witness
+from .evidence import best_row, digits, explains_readings, witness
 from .likelihood import Belief, bounded, improve, pinned, start_components
 from .posterior import Components, Posterior, posterior
 from .region import (
@@ -56,19 +55,21 @@ from .search import (
     Plan,
     Search,
     after_failure,
+    appeals,
     compared,
     judged,
     learned,
     measuring,
     status_of,
 )
-from .unit import NOISE_FLOOR, assumed_noise, digits, in_unit
+from .unit import NOISE_FLOOR, assumed_noise, in_unit
 from .window import FARTHEST, Window, coefficients, window_around, window_size
 
 Array = NDArray[np.float64]
 
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
+_FELT = 2.0  # noise levels over the region: a local drift that matters
 _READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
@@ -175,18 +176,23 @@ class Adaptive:
         answers = asked and np.array_equal(state.samples.points[-1], search.plan.x)
         fitted = self._extended(state, search)
         factor = self._size_factor(state, search, answers, fitted)
-        state, search = learned(state, search)
+        state, search = learned(replace(state, iterations=k), search)
+        assert state.centre is not None
         if self.home:
-            search, far_ahead = compared(state, search, fitted, answers)
+            returns = False
+            if answers and factor < 1.0 and appeals(search, k):
+                champion = search.champion.appealed(state.samples.points[-1])
+                search = replace(search, B=factor * search.B, champion=champion)
+            else:
+                search, returns = compared(state, search, fitted, answers)
             if fitted.components.interacts and not search.belief.local:
-                assert state.centre is not None
                 components = replace(fitted.components, log_b=-math.inf)
                 fitted = self._fit(state, state.centre, search, components)
             place = search.champion.next_point(search.patience)
             if place is not None:
-                return measuring(place, replace(state, iterations=k), search, fitted)
-            if far_ahead:
-                return self._home(replace(state, iterations=k), search, fitted)
+                return measuring(place, state, search, fitted)
+            if returns:
+                return self._home(state, search, fitted)
 
         # It costs as much as the window is long, and teaches less, the longer it is.
         interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
@@ -201,9 +207,13 @@ class Adaptive:
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and self.verify and not centre_is_fresh:
             # Nothing else tells drift from ascent.
-            place = state.centre_point
-            return measuring(place, replace(state, iterations=k), search, fitted)
-        search = replace(search, B=factor * search.B)
+            return measuring(state.centre_point, state, search, fitted)
+        return self._recentred(state, replace(search, B=factor * search.B), fitted, row)
+
+    def _recentred(
+        self, state: State[Search], search: Search, fitted: Posterior, row: int
+    ) -> State[Search]:
+        """The fit around its best row, in the region as it is now, and a plan."""
         centre = int(fitted.window.rows[row])
         unit = assumed_noise(fitted, search)
         size, region_is_another = change(fitted, search.B)
@@ -224,7 +234,7 @@ class Adaptive:
             fitted = fitted.resized(size, components)
             centre = int(fitted.window.rows[fitted.window.centre])
         accepted = centre == len(state.samples) - 1
-        state = replace(state, centre=centre, iterations=k, verdict=Verdict(accepted))
+        state = replace(state, centre=centre, verdict=Verdict(accepted))
         return self._plan(state, search, fitted)
 
     def _improved(
@@ -232,18 +242,19 @@ class Adaptive:
     ) -> Posterior:
         """The fit with more likely components.
 
-        A local drift may be left behind: it counts only where the newest readings near
-        the centre cannot be explained without it.
+        A local drift may have been left behind: where it hardly differs over the region
+        any more, what is near the centre is fitted without it, if that explains it.
         """
-        if fitted.components.interacts:
+        spread, belief, fixed = search.spread, search.belief, self._fixed()
+        if fitted.components.interacts and fitted.local_change < _FELT:
             assert state.centre is not None
             size, _ = change(fitted, search.B)
             plain = replace(rescaled(fitted.components, size), log_b=-math.inf)
             near = self._fit(state, state.centre, search, bounded(plain))
-            near = improve(near, search.spread, search.belief, sweeps, self._fixed())
+            near = improve(near, spread, belief, sweeps, fixed)
             if not near.components.interacts:
                 return near
-        return improve(fitted, search.spread, search.belief, sweeps, self._fixed())
+        return improve(fitted, spread, belief, sweeps, fixed)
 
     def _size_factor(
         self, state: State[Search], search: Search, answers: bool, fitted: Posterior
@@ -261,11 +272,12 @@ class Adaptive:
     def _home(
         self, state: State[Search], search: Search, fitted: Posterior
     ) -> State[Search]:
-        """Go on from the best place so far, which was measured last."""
-        newest = len(state.samples) - 1
-        state = replace(state, centre=newest, verdict=Verdict(accepted=True))
+        """Go on from the best place so far."""
+        row = int(state.samples.rows_at(search.champion.x)[-1])
+        accepted = row == len(state.samples) - 1
+        state = replace(state, centre=row, verdict=Verdict(accepted))
         search = replace(search, B=search.champion.B)
-        there = self._fit(state, newest, search, fitted.components)
+        there = self._fit(state, row, search, fitted.components)
         return self._plan(state, search, there)
 
     def _plan(
@@ -391,7 +403,10 @@ class Adaptive:
         """
         samples, fitted = state.samples, search.fitted
         assert state.centre is not None
-        if fitted.window.rows[-1] == len(samples) - 1:
+        is_aside = search.aside is not None and np.array_equal(
+            samples.points[-1], search.aside
+        )
+        if is_aside or fitted.window.rows[-1] == len(samples) - 1:
             return fitted
         window = fitted.window.plus_newest(samples)
         u = window.U[-1]
@@ -431,9 +446,10 @@ class Adaptive:
             state.samples,
             centre,
             search.B,
-            reach=self.reach,
+            reach=FARTHEST if local else self.reach,
             size=window_size(state.task.x0.size, self.window, wider, local=local),
             all_times=local,
+            aside=search.aside,
             noise=search.noise,
             spacing=search.spacing,
         )
@@ -479,7 +495,7 @@ class Adaptive:
         if not self.home:
             return self._latest(state, centre, search)
         spread, B = search.spread, search.champion.B
-        champion = int(readings_at(state.samples, search.champion.x)[-1])
+        champion = int(state.samples.rows_at(search.champion.x)[-1])
         there = self._wide_fit(state, champion, replace(search, B=B))
         confirmed = there, recommended(there, spread)
         latest = self._latest(state, centre, search)

@@ -4,7 +4,8 @@ Fits with few readings near their centre can lead the search astray, each of the
 content with itself. So now and then the centre is compared with the best place that
 came before it, by readings: there, here, and there again, so that a steady drift
 cancels. The first comparison is repeated until it is known whether the drift depends
-on the place; see `comparison`.
+on the place; see `comparison`. If one of the first steps is turned down, it may be for
+that reason: it is compared as well.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Champion:
     rival: Array | None = None
     rows: tuple[int, ...] = ()  # readings of the comparison so far
     earlier: tuple[tuple[int, ...], ...] = ()  # of those before it, same two places
+    is_appeal: bool = False  # the rival is a step that was turned down, no centre
 
     @property
     def is_complete(self) -> bool:
@@ -44,7 +46,7 @@ class Champion:
         return self.rival if len(self.rows) == 1 else self.x
 
     def _rests(self, patience: int) -> bool:
-        return not self.rows and self.waited < patience
+        return not self.rows and not self.is_appeal and self.waited < patience
 
     def challenged(self, centre: Array, B: Array, patience: int) -> Champion:
         """One iteration later: the centre is a rival once it has come some way."""
@@ -55,14 +57,19 @@ class Champion:
         u = np.linalg.solve(B, centre - self.x)
         return replace(self, rival=centre) if u @ u > _APART**2 else self
 
+    def appealed(self, step: Array) -> Champion:
+        """A step that was turned down is compared too, and at once."""
+        return Champion(self.x, self.B, rival=step, is_appeal=True)
+
     def heard(self, samples: SampleSet, row: int, patience: int) -> Champion:
         """After a reading; one at another place, as after failures, ends it."""
         place = self.next_point(patience)
         if place is None:
             return self
         if not np.array_equal(samples.points[row], place):
-            rival = self.rival if self.earlier else None
-            return replace(self, rival=rival, rows=(), waited=0)
+            if not self.earlier:
+                return Champion(self.x, self.B)
+            return replace(self, rows=(), waited=0)
         return replace(self, rows=(*self.rows, row))
 
     def again(self) -> Champion:

@@ -61,15 +61,19 @@ class Ruler:
     ) -> tuple[float, float]:
         """The same, but as it was at the first reading, from all readings at the two.
 
-        Each place has a drift of its own. The error is infinite unless both were
-        measured at two times at the least.
+        The error is infinite unless both were measured at two times at the least.
         """
-        here, there = readings_at(samples, x), readings_at(samples, rival)
+        lines = self.lines(samples, x, rival)
+        return (0.0, math.inf) if lines is None else lines.ahead
+
+    def lines(self, samples: SampleSet, x: Array, rival: Array) -> Lines | None:
+        """Two places with a drift of their own, from all readings there."""
+        here, there = samples.rows_at(x), samples.rows_at(rival)
         rows = np.concatenate([here, there])
         age = samples.times[rows] - samples.times[0]
         is_here = np.arange(rows.size) < here.size
         if np.ptp(age[is_here]) == 0.0 or np.ptp(age[~is_here]) == 0.0:
-            return 0.0, math.inf
+            return None
         # In units of the whole time: a pause of weeks must not cost the digits.
         whole = float(np.abs(age).max())
         age = age / whole
@@ -77,12 +81,43 @@ class Ruler:
         own = relative_variances(samples.sigmas[rows], self.noise)
         K = wanders * integrated_wiener(age - age.min()) + np.diag(own)
         X = np.column_stack([is_here, is_here * age, ~is_here, ~is_here * age])
+        y = samples.values[rows] / self.noise
         solved = np.linalg.solve(K, X)
-        contrast = np.array([-1.0, 0.0, 1.0, 0.0])
-        weights = np.linalg.pinv(X.T @ solved, hermitian=True) @ contrast
-        ahead = float(weights @ (solved.T @ samples.values[rows])) / self.noise
-        variance = float(contrast @ weights)
-        return ahead, math.sqrt(variance) if variance > 0.0 else math.inf
+        covariance = np.linalg.pinv(X.T @ solved, hermitian=True)
+        beta = covariance @ (solved.T @ y)
+        left = y - X @ beta
+        square = float(left @ np.linalg.solve(K, left))
+        spare = max(rows.size - beta.size, 1)
+        return Lines(beta, covariance, math.sqrt(max(square, 0.0) / spare))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The readings at two places as straight lines in time."""
+
+    beta: Array  # level at the first reading and rise, at one place and the other
+    covariance: Array
+    misfit: float  # standard deviation of what they leave over, in noise units
+
+    @property
+    def ahead(self) -> tuple[float, float]:
+        """How much lower the first place was at the start; the standard error."""
+        return self._contrast(np.array([-1.0, 0.0, 1.0, 0.0]))
+
+    def drift_apart(self, least: float, most: float) -> bool:
+        """Whether both drift steadily, but at rates of their own.
+
+        `least`, `most`: noise levels between which the noise must be.
+        """
+        rate, error = self._contrast(np.array([0.0, -1.0, 0.0, 1.0]))
+        return self.misfit <= most and abs(rate) > _SURE * error * max(
+            self.misfit, least
+        )
+
+    def _contrast(self, weights: Array) -> tuple[float, float]:
+        variance = float(weights @ self.covariance @ weights)
+        error = math.sqrt(variance) if variance > 0.0 else math.inf
+        return float(weights @ self.beta), error
 
 
 def drift_is_local(
@@ -132,8 +167,3 @@ def _line(t: Array, y: Array, error: Array) -> Array:
     variance = float(weight @ t**2)
     slope = float(weight @ (t * y)) / variance if variance > 0.0 else 0.0
     return np.asarray(mean + slope * t)
-
-
-def readings_at(samples: SampleSet, x: Array) -> NDArray[np.int64]:
-    """Rows of the readings at a place."""
-    return np.flatnonzero((samples.points == x).all(axis=1))

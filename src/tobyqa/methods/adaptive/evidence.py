@@ -15,7 +15,7 @@ from .window import relative_variances
 Array = NDArray[np.float64]
 
 _CREDIT = 100.0  # noise levels that a place may read higher now than the centre
-_LOUD = 4.0  # nu from which on a fit gives no such credit
+_LOUD = 4.0  # nu from which on a fit gives no such credit, if the noise was stated
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class Evidence:
         )
 
 
+def digits(value: float) -> float:
+    """What a reading of this size is rounded to."""
+    return max(float(np.spacing(abs(value))), 1e-100)
+
+
 def credible_noise(spread: float) -> float:
     """The largest noise to be believed in, in units of the assumed one."""
     return math.exp(1.5 * spread)
@@ -76,14 +81,16 @@ def witness(
     return Evidence(float(slope), std / abs(float(gap)), 0.0)
 
 
-def _may_be_local_drift(fitted: Posterior) -> NDArray[np.bool_]:
+def _may_be_local_drift(fitted: Posterior, spread: float) -> NDArray[np.bool_]:
     """Whether places read little enough higher now than the centre does.
 
     Else a local drift could explain any rise: time has to tell.
     """
     age, centre = fitted.window.age, fitted.window.centre
     now = fitted.smooth + fitted.local_drift * age[-1] / np.maximum(age, 1.0)
-    credit = _CREDIT if fitted.nu <= _LOUD else 0.0
+    # A guess of the noise may be far too low.
+    is_loud = fitted.nu > _LOUD * credible_noise(spread - 1.0) ** 2
+    credit = 0.0 if is_loud else _CREDIT
     possible = now <= fitted.smooth[centre] + credit
     possible[centre] = True
     return np.asarray(possible)
@@ -110,7 +117,7 @@ def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int,
     candidate[window.centre] = known[window.centre] = True
     rank = fitted.smooth
     if fitted.components.interacts:
-        candidate &= _may_be_local_drift(fitted)
+        candidate &= _may_be_local_drift(fitted, spread)
         rank = rank.copy()
         errors = np.sqrt(fitted.fall_variances(window.U[candidate]))
         rank[candidate] += 2.0 * errors  # at worst

@@ -134,6 +134,16 @@ class Posterior:
             return np.zeros_like(self.lam)
         return self._local(self.window.U, self.window.age) @ self.lam
 
+    @property
+    def local_change(self) -> float:
+        """How much the local drift has come to differ over a region by now."""
+        if not self.components.interacts:
+            return 0.0
+        length = math.exp(self.components.log_s)
+        near = np.exp(-self.window.squares / (2.0 * length**2))
+        slope = self.window.U.T @ (self.window.age * near * self.lam)
+        return self._b2 * float(self.window.age[-1]) * math.sqrt(slope @ slope)
+
     def _local(self, U: Array, age: Array) -> Array:
         """Covariance of the local drift with that at the readings."""
         length = math.exp(self.components.log_s)

@@ -14,7 +14,7 @@ from ...samples import SampleSet
 from ...state import State, Verdict
 from .champion import Champion
 from .comparison import Ruler, drift_is_local, noise_between
-from .evidence import Evidence, credible_noise, witness
+from .evidence import Evidence, credible_noise, digits, witness
 from .likelihood import Belief
 from .posterior import Posterior
 from .region import size_factor
@@ -26,6 +26,8 @@ _BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
 _MOST_AT_START = 6  # comparisons of two places until they are known that well
+_FIRST_STEPS = 4  # iterations
+_APPEAL, _APPEAL_IF_GUESSED = 2, 3  # comparisons that decide on a step turned down
 _LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
 _TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
@@ -43,6 +45,10 @@ class Plan:
     blurred: bool = False  # the gradient is unknown, and not because of noise
     verifies: bool = False  # a known place is measured again
 
+    @property
+    def is_step(self) -> bool:
+        return not (self.explores or self.verifies)
+
 
 @dataclass(frozen=True)
 class Search:
@@ -58,11 +64,17 @@ class Search:
     champion: Champion
     fitted: Posterior
     plan: Plan
+    aside: Array | None = None  # place that drifts in its own way, in no fit any more
     settled: int = 0  # iterations that found nothing left to gain
 
     @property
     def noise_is_guessed(self) -> bool:
         return self.spread > 1.0
+
+    @property
+    def credible(self) -> tuple[float, float]:
+        """The least and the most noise to be believed in, in units of the assumed."""
+        return 1.0 / credible_noise(self.spread - 1.0), credible_noise(self.spread)
 
     @property
     def patience(self) -> int:
@@ -125,10 +137,24 @@ def measuring(
     return replace(state, memory=replace(search, fitted=fitted, plan=plan))
 
 
+def appeals(search: Search, k: int) -> bool:
+    """Whether the plan, if it was turned down, is to be compared with the best place.
+
+    One of the first steps may be turned down by a drift that depends on the place: most
+    of what is known by then was measured at one and the same distance from x0.
+    """
+    return (
+        k <= _FIRST_STEPS
+        and search.plan.is_step
+        and search.champion.rival is None
+        and not search.belief.local_is_known
+    )
+
+
 def compared(
     state: State[Search], search: Search, fitted: Posterior, answers: bool
 ) -> tuple[Search, bool]:
-    """The best place so far after the newest reading; whether it is far ahead.
+    """The best place so far after the newest reading; whether to go on from there.
 
     `answers`: the reading is of the point that was planned last.
     """
@@ -141,6 +167,11 @@ def compared(
         return replace(search, champion=champion), False
     assert champion.rival is not None
     comparisons = (*champion.earlier, champion.rows)
+    if champion.is_appeal:
+        enough = _APPEAL_IF_GUESSED if search.noise_is_guessed else _APPEAL
+        if len(comparisons) < enough:
+            return replace(search, champion=champion.again()), False
+        return _appealed(search, samples, champion, champion.rival)
     ruler = _ruler(search, fitted, samples, comparisons)
     belief = search.belief
     if not belief.local_is_known:
@@ -163,6 +194,34 @@ def compared(
     return replace(search, champion=champion), ahead > _FAR_AHEAD * error
 
 
+def _appealed(
+    search: Search, samples: SampleSet, champion: Champion, step: Array
+) -> tuple[Search, bool]:
+    """A step that was turned down, after the comparisons with the best place so far.
+
+    If they drift apart, the readings deny nothing: what counts is how the two were at
+    the start. If the step was lower, the best place so far, mostly x0, is put aside:
+    its own drift would bend every fit around the step.
+    """
+    kept = replace(search, champion=Champion(champion.x, champion.B))
+    least, most = search.credible
+    # No fit, so no need of more digits than the readings have.
+    noise = max(search.stated, digits(float(np.abs(samples.values).max())))
+    lines = Ruler(noise, 0.0, search.spacing).lines(samples, champion.x, step)
+    if lines is None or not lines.drift_apart(least, most):
+        return kept, False
+    kept = replace(kept, belief=replace(kept.belief, local=True, local_is_known=True))
+    ahead, error = lines.ahead
+    if ahead > -_FAR_AHEAD * error * max(lines.misfit, least):
+        return kept, False
+    there = samples.rows_at(step)
+    evidence = witness(
+        samples, int(there[0]), int(there[-1]), search.noise, search.spacing
+    )
+    best = Champion(step, champion.B)
+    return replace(kept, aside=champion.x, evidence=evidence, champion=best), True
+
+
 def _ruler(
     search: Search,
     fitted: Posterior,
@@ -170,13 +229,12 @@ def _ruler(
     comparisons: tuple[tuple[int, ...], ...],
 ) -> Ruler:
     """A noise estimate far from the assumed level is misfit, and no excuse."""
-    least = search.noise / credible_noise(search.spread - 1.0)
-    most = search.noise * credible_noise(search.spread)
+    least, most = search.credible
     noise = fitted.noise_std
     if search.noise_is_guessed:
         # What the fit calls noise may be the very drift that is asked for.
         noise = min(noise, noise_between(samples, comparisons))
-    noise = min(max(noise, least), most)
+    noise = min(max(noise, search.noise * least), search.noise * most)
     return Ruler(noise, math.exp(fitted.components.log_q), search.spacing)
 
 

@@ -7,17 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from .evidence import digits
 from .likelihood import bounded
 from .posterior import Components, Posterior
 from .search import Search
 
 NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
-
-
-def digits(value: float) -> float:
-    """What a reading of this size is rounded to."""
-    return max(float(np.spacing(abs(value))), 1e-100)
 
 
 def assumed_noise(fitted: Posterior, search: Search) -> float:

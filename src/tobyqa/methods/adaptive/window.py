@@ -199,19 +199,21 @@ def window_around(
     noise: float,
     spacing: float,
     all_times: bool = False,
+    aside: Array | None = None,
 ) -> Window:
     """The newest readings near the centre, with some others if they are few.
 
-    `all_times`: not the newest within `reach`, but from the first to the last of all
-    that are not too far out to be of use.
+    `all_times`: not the newest within `reach`, but from the first to the last.
+    `aside`: a place that is left out.
     """
     x = samples.points[centre]
     n = x.size
     U = positions(samples.points, x, B)
     far = np.sqrt(np.einsum("ij,ij->i", U, U))
-    rows = np.flatnonzero(far <= reach)[-size:]
-    if all_times:
-        rows = _thinned(np.flatnonzero(far < FARTHEST), size)
+    if aside is not None:
+        far[samples.rows_at(aside)] = np.inf
+    rows = np.flatnonzero(far <= reach)
+    rows = _thinned(rows, size) if all_times else rows[-size:]
     if rows.size < 2 * n + 2:
         near = np.argsort(far, kind="stable")[: 2 * n + 2]
         rows = np.union1d(rows, near[far[near] < FARTHEST])
