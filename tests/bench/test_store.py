@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -130,3 +132,18 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     (tmp_path / FILE).write_text("not a database, but long enough to look at" * 100)
     with pytest.raises(ValueError, match="cannot be opened"):
         Store(tmp_path)
+
+
+def test_runs_that_begin_a_directory_at_the_same_time_share_it(tmp_path):
+    """As when two parts of a study are started side by side."""
+    count = 4
+    for attempt in range(5):
+        together = threading.Barrier(count)
+
+        def begin(_: int, directory=tmp_path / str(attempt), together=together) -> int:
+            together.wait()
+            with Store(directory, STUDY) as store:
+                return len(store.study.cells())
+
+        with ThreadPoolExecutor(count) as pool:
+            assert list(pool.map(begin, range(count))) == [len(CELLS)] * count

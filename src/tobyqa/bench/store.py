@@ -104,7 +104,7 @@ class Store:
                 ("environment", json.dumps(environment())),
             ]
             with self._db:
-                self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+                self._db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", rows)
         stored = parse_study(self._meta("study") or "", f"the study in {FILE}")
         return stored if study is None else self._joined(stored, study)
 

@@ -124,6 +124,9 @@ class Adaptive:
         "no drift is found to be local",
     )
     local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
+    appeal: bool = option(
+        True, doc="look again at a first step that such a drift may have turned down"
+    )
     shuffle: bool = option(True, doc="take the first points in random order")
 
     def __post_init__(self) -> None:
@@ -180,7 +183,7 @@ class Adaptive:
         assert state.centre is not None
         if self.home:
             returns = False
-            if answers and factor < 1.0 and appeals(search, k):
+            if self.appeal and answers and factor < 1.0 and appeals(search, k):
                 champion = search.champion.appealed(state.samples.points[-1])
                 search = replace(search, B=factor * search.B, champion=champion)
             else:
