@@ -506,8 +506,9 @@ class Adaptive:
         # What judges both must reach as far as the other one.
         far = float(np.linalg.norm(there.window.frame.u(here.x[None])))
         if far > _JUDGED_WITHIN:
-            if there.components.interacts:
-                # Late readings say too little of how much lower one was at first.
+            if search.belief.local:
+                # Late readings say too little of how much lower one was at first, and
+                # a fit without a local drift holds near its own centre only.
                 return confirmed
             B = B * (far / _JUDGED_WITHIN)
             there = self._wide_fit(state, champion, replace(search, B=B))
