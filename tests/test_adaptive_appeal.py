@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -176,3 +177,23 @@ def test_a_failed_appeal_costs_readings_but_no_answer(seed):
         opt.tell(trial, walled(trial.x) + 1e-3 * rng.normal())
     assert not opt.result().drift_is_local
     assert walled(opt.result().x) < 1e-3
+
+
+def test_under_a_local_drift_only_a_confirmed_place_far_away_is_trusted():
+    """Readings say where it is lower now, not where it was at the start."""
+    rng, method = np.random.default_rng(0), tobyqa.Adaptive()
+    opt = tobyqa.Optimizer(np.zeros(4), noise=0.02, maxfev=400, rng=0)
+    for t in range(160):
+        trial = opt.ask()
+        reading = well(trial.x, t, 2.0, 0.8) + 0.02 * rng.normal()
+        opt.tell(trial, reading, t=float(t))
+    state = opt._state
+    search = state.memory
+    assert search.belief.local
+    corner = state.samples.points[3]  # of the probe
+    confirmed = replace(search, champion=Champion(corner, 0.5 * np.eye(4)))
+    nowhere = replace(confirmed.belief, local=False)
+    for belief, is_there in ((confirmed.belief, True), (nowhere, False)):
+        memory = replace(confirmed, belief=belief)
+        x = method.estimate(replace(state, memory=memory)).x
+        assert (np.linalg.norm(x - corner) <= 0.5) == is_there
