@@ -4,7 +4,12 @@ Test machines are noisy, and a change should be judged by its own failures. To l
 new ones: ``pytest --hypothesis-profile=explore``.
 """
 
+import os
+
 from hypothesis import settings
+
+# Before numpy is imported: several BLAS threads on busy cores make small systems crawl.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("tobyqa", deadline=None, max_examples=60, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)

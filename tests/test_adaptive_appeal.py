@@ -23,13 +23,13 @@ TIMES = [(HERE, t) for t in (0, 6, 8, 10, 11, 13)] + [(THERE, t) for t in (7, 9,
 NOISE = 0.5
 
 
-def lines(value, order=None, ruler=None):
+def lines(value, order=None):
     """The two places as straight lines, from readings of `value(x, t)`."""
     samples = SampleSet.empty(2)
     taken = sorted(TIMES, key=lambda pair: pair[1])
     for x, t in taken if order is None else [taken[k] for k in order]:
         samples = samples.append(x, float(t), value(x, t), np.nan)
-    found = (ruler or Ruler(NOISE, 0.0, 1.0)).lines(samples, HERE, THERE)
+    found = Ruler(NOISE, 0.0, 1.0).lines(samples, HERE, THERE)
     assert found is not None
     return found
 
