@@ -179,10 +179,11 @@ def _own_pool(size: int) -> Iterator[Executor]:
             _start(pool, size)
             yield pool
         except BaseException:
-            processes = list((pool._processes or {}).values())  # public only since 3.14
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.terminate()
+            for process in list((pool._processes or {}).values()):  # public since 3.14
+                process.kill()
+            # Waits for the pool's own thread: at exit, Python 3.11 would write to a
+            # pipe that this thread is just closing.
+            pool.shutdown(cancel_futures=True)
             raise
         pool.shutdown()
 
