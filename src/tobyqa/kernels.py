@@ -73,3 +73,15 @@ def wiener_between(s: Array | float, t: Array | float) -> Array:
     s, t = np.atleast_1d(s), np.atleast_1d(t)
     low, high = np.minimum.outer(s, t), np.maximum.outer(s, t)
     return np.asarray(low * low * (3.0 * high - low) * (1.0 / 6.0))
+
+
+def wiener_times(t: Array, weights: Array) -> Array:
+    """`integrated_wiener(t)` times a vector, by running sums instead of a matrix."""
+    order = np.argsort(t, kind="stable")
+    s, w = t[order], weights[order]
+    earlier = 0.5 * s * np.cumsum(s**2 * w) - np.cumsum(s**3 * w) / 6.0
+    # Those at the same place in the order, and so at the same time, count once.
+    later = w.sum() - np.cumsum(w), (s * w).sum() - np.cumsum(s * w)
+    product = np.empty_like(s)
+    product[order] = earlier + 0.5 * s**2 * later[1] - s**3 * later[0] / 6.0
+    return product

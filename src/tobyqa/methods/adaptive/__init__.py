@@ -69,6 +69,7 @@ Array = NDArray[np.float64]
 
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
+_OTHER_NOISE = math.log(2.0)  # change of its variance that calls for other components
 _FELT = 2.0  # noise levels over the region: a local drift that matters
 _READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
@@ -199,10 +200,13 @@ class Adaptive:
 
         # It costs as much as the window is long, and teaches less, the longer it is.
         interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
-        refit_is_due = k % interval == 1 % interval or k < 3 or fitted.is_off
+        is_off = k < 3 or fitted.is_off
+        is_other = abs(math.log(fitted.nu / search.nu)) > _OTHER_NOISE
+        refit_is_due = is_off or is_other or k % interval == 1 % interval
         if refit_is_due and self.likelihood:
-            sweeps = 8 if k < 3 or fitted.is_off else 1
+            sweeps = 8 if is_off else 1
             fitted = self._improved(state, search, fitted, sweeps)
+            search = replace(search, nu=fitted.nu)
             if self.carry:
                 search = replace(search, belief=search.belief.after(fitted))
 

@@ -15,6 +15,9 @@ from .window import relative_variances
 Array = NDArray[np.float64]
 
 _CREDIT = 100.0  # noise levels that a place may read higher now than the centre
+_CONTENDERS = 8  # lowest places of which it is asked how well they are known
+_CAUTION = 2.0  # standard errors that a place may be higher than it seems
+_AT_RISK = 1.0  # noise levels: an error up to that does no harm
 _LOUD = 4.0  # nu from which on a fit gives no such credit, if the noise was stated
 
 
@@ -97,9 +100,11 @@ def _may_be_local_drift(fitted: Posterior, spread: float) -> NDArray[np.bool_]:
 
 
 def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int, bool]:
-    """The lowest smoothed value in the region that the readings do not deny.
+    """The row in the region that is lowest at worst and that the readings do not deny.
 
-    With a local drift the value is taken at worst, two standard errors up.
+    At worst is two standard errors up from where the centre is: a place that was
+    measured once, at the edge, is known so badly that the lowest of many such is mostly
+    an error, of the drift above all. Going there, the search would be lost.
 
     A point owes its rank to the drift correction if its reading is higher than the
     centre's. It is taken only as far as the drift has been seen to go; the flag says
@@ -115,13 +120,16 @@ def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int,
     known = evidence.explains(rise, age, noise_std)
     candidate = window.inside & plausible
     candidate[window.centre] = known[window.centre] = True
-    rank = fitted.smooth
     if fitted.components.interacts:
-        candidate &= _may_be_local_drift(fitted, spread)
-        rank = rank.copy()
-        errors = np.sqrt(fitted.fall_variances(window.U[candidate]))
-        rank[candidate] += 2.0 * errors  # at worst
-    best = int(np.where(candidate, rank, np.inf).argmin())
+        # The lowest of them may all be hardly known.
+        rows = np.flatnonzero(candidate & _may_be_local_drift(fitted, spread))
+    else:
+        rows = np.flatnonzero(candidate)
+        rows = rows[np.argsort(fitted.smooth[rows], kind="stable")[:_CONTENDERS]]
+        rows = np.union1d(rows, [window.centre])
+    errors = np.sqrt(fitted.fall_variances(window.U[rows]))
+    at_worst = fitted.smooth[rows] + _CAUTION * np.maximum(errors - _AT_RISK, 0.0)
+    best = int(rows[at_worst.argmin()])
     if known[best]:
         return best, False
-    return int(np.where(candidate & known, rank, np.inf).argmin()), True
+    return int(rows[np.where(known[rows], at_worst, np.inf).argmin()]), True

@@ -31,10 +31,12 @@ _BOUNDS = {
     "log_s": (0.0, float(np.log(30.0))),
 }
 _OF_PLACE = frozenset({"log_b", "log_s"})  # unused if the drift is of time alone
+_RELATIVE = ("log_a", "log_q", "log_b")  # to the noise
 _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
 _USUAL_LENGTH = math.log(4.0)  # regions
 _GAIN = 1e-6  # improvement that keeps a line search going
+_ENOUGH = 1.0  # and one that calls for another sweep
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,14 @@ def improve(
         fitted = _with_local_drift(fitted, spread, belief)
     unused = frozenset() if fitted.components.interacts else _OF_PLACE
     free = [name for name in _BOUNDS if name not in fixed | unused]
+    # All are relative to the noise: where that is misjudged, so are they, together.
+    louder = tuple(name for name in _RELATIVE if name in free)
     best, score = fitted, _score(fitted, belief)
     for _ in range(sweeps):
         before = score
-        for name in free:
-            best, score = _line_search(best, score, name, spread, belief)
-        if before - score < _GAIN:
+        for names in (*((name,) for name in free), louder):
+            best, score = _line_search(best, score, names, spread, belief)
+        if before - score < _ENOUGH:
             break
     return best
 
@@ -120,13 +124,17 @@ def _with_local_drift(fitted: Posterior, spread: float, belief: Belief) -> Poste
 
 
 def _line_search(
-    best: Posterior, score: float, name: str, spread: float, belief: Belief
+    best: Posterior,
+    score: float,
+    names: tuple[str, ...],
+    spread: float,
+    belief: Belief,
 ) -> tuple[Posterior, float]:
     for direction in (_STEP, -_STEP):
         step, improved = direction, False
         while True:
-            value = getattr(best.components, name) + step
-            moved = bounded(replace(best.components, **{name: value}))
+            values = {name: getattr(best.components, name) + step for name in names}
+            moved = bounded(replace(best.components, **values))
             if moved == best.components:
                 break
             trial = posterior(best.window, moved, spread)

@@ -26,9 +26,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
-from ...kernels import damped_linear, damped_powell, wiener_between
+from ...kernels import damped_linear, wiener_between, wiener_times
 from .window import Window
 
 Array = NDArray[np.float64]
@@ -118,7 +118,7 @@ class Posterior:
     @cached_property
     def drift(self) -> Array:
         """Estimated drift at each reading, zero now."""
-        wander = self._q2 * (self.window.wiener @ self.lam)
+        wander = self._q2 * wiener_times(self.window.t, self.lam)
         return np.asarray(self.beta[-1] * self.window.theta + wander - wander[-1])
 
     @cached_property
@@ -327,9 +327,9 @@ def posterior(
     `spread` is the prior standard deviation of log nu: how much the assumed noise
     level is trusted.
     """
-    K = damped_powell(window.gram, math.exp(components.log_l))
-    K *= math.exp(2.0 * components.log_a)
-    K += math.exp(2.0 * components.log_q) * window.wiener
+    K = math.exp(2.0 * components.log_a) * window.curved(math.exp(components.log_l))
+    # In place: K += q^2 W without a matrix for the product.
+    blas.daxpy(window.wiener.ravel(), K.ravel(), a=math.exp(2.0 * components.log_q))
     if components.interacts:
         G = damped_linear(window.gram, math.exp(components.log_s))
         grown = math.exp(components.log_b) * window.age
@@ -377,15 +377,19 @@ def _solved(
 
 
 def _cholesky(signal: Array, noise: Array) -> Array | None:
-    """Factor of the signal's covariance plus the noise's variances."""
+    """Factor of the signal's covariance plus the noise's variances, in its place.
+
+    Above the diagonal it holds what the covariance was.
+    """
     m = signal.shape[0]
     diagonal = signal.diagonal().copy()
     for jitter in (_JITTER, *_MORE_JITTER):
-        K = signal.copy()
-        K.flat[:: m + 1] = diagonal * (1.0 + jitter) + noise
-        L, info = lapack.dpotrf(K.T, lower=1, overwrite_a=1)
+        signal.flat[:: m + 1] = diagonal * (1.0 + jitter) + noise
+        L, info = lapack.dpotrf(signal.T, lower=1, clean=0, overwrite_a=1)
         if info == 0 and math.isfinite(L[-1, -1]):
             return np.asarray(L)
+        upper = np.triu_indices(m, 1)
+        signal[upper] = signal.T[upper]
     return None
 
 

@@ -65,6 +65,7 @@ class Search:
     fitted: Posterior
     plan: Plan
     aside: Array | None = None  # place that drifts in its own way, in no fit any more
+    nu: float = 1.0  # noise variance by the last search of the likelihood
     settled: int = 0  # iterations that found nothing left to gain
 
     @property

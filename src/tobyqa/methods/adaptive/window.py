@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import integrated_wiener
+from ...kernels import damped_powell, integrated_wiener
 from ...samples import SampleSet
 
 Array = NDArray[np.float64]
@@ -121,6 +121,17 @@ class Window:
     @cached_property
     def wiener(self) -> Array:
         return integrated_wiener(self.t)
+
+    def curved(self, length: float) -> Array:
+        """Powell's kernel, damped over `length`; made anew only for another one."""
+        if length not in self._curved:
+            self._curved.clear()
+            self._curved[length] = damped_powell(self.gram, length)
+        return self._curved[length]
+
+    @cached_property
+    def _curved(self) -> dict[float, Array]:
+        return {}
 
     @property
     def farthest(self) -> float:
