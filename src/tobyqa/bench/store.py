@@ -9,6 +9,7 @@ import json
 import math
 import platform
 import sqlite3
+import time
 import warnings
 import zlib
 from collections.abc import Collection, Iterable
@@ -33,6 +34,8 @@ from tobyqa.bench.study import (
 )
 
 FILE = "records.sqlite"
+
+_PATIENCE = 10.0  # seconds for others to begin a directory
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -82,13 +85,25 @@ class Store:
         self._directory = Path(directory)
         self._db = sqlite3.connect(path)
         try:
-            self.study = self._opened(study)
+            self.study = self._opened_in_turn(study)
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise ValueError(f"{str(path)!r} cannot be opened: {error}") from error
         except BaseException:
             self._db.close()
             raise
+
+    def _opened_in_turn(self, study: Study | None) -> Study:
+        """Opened once the others are done that begin the directory at the same time."""
+        last_chance = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self._opened(study)
+            except sqlite3.OperationalError as error:
+                # For the switch to a write-ahead log sqlite itself does not wait.
+                if "locked" not in str(error) or time.monotonic() > last_chance:
+                    raise
+            time.sleep(0.02)
 
     def _opened(self, study: Study | None) -> Study:
         # With a write-ahead log, NORMAL survives the death of the process and keeps
@@ -138,7 +153,7 @@ class Store:
             warnings.warn(
                 f"{str(self._directory)!r} was begun with {'; '.join(changed)}: "
                 "its records will not all be comparable",
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def environment(self) -> dict[str, str]:
