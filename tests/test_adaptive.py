@@ -469,6 +469,7 @@ def test_the_quick_look_agrees_with_the_answer():
         {"explore": False},
         {"focus": False},
         {"reshape": False},
+        {"caution": False},
         {"verify": False},
         {"home": False},
         {"shuffle": False},

@@ -118,6 +118,9 @@ class Adaptive:
     explore: bool = option(True, doc="measure where the gradient is least known")
     focus: bool = option(True, doc="shrink the region where it is not quadratic")
     reshape: bool = option(True, doc="turn the region so that all directions show")
+    caution: bool = option(
+        True, doc="move the centre only where it is known to be lower"
+    )
     verify: bool = option(True, doc="measure the centre again where drift decides")
     home: bool = option(
         True,
@@ -201,16 +204,16 @@ class Adaptive:
         # It costs as much as the window is long, and teaches less, the longer it is.
         interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
         is_off = k < 3 or fitted.is_off
-        is_other = abs(math.log(fitted.nu / search.nu)) > _OTHER_NOISE
-        refit_is_due = is_off or is_other or k % interval == 1 % interval
-        if refit_is_due and self.likelihood:
+        # Components of the region before show as a noise that comes and goes.
+        is_outgrown = abs(math.log(fitted.nu / search.nu)) > _OTHER_NOISE
+        if self.likelihood and (is_off or is_outgrown or k % interval == 1 % interval):
             sweeps = 8 if is_off else 1
             fitted = self._improved(state, search, fitted, sweeps)
             search = replace(search, nu=fitted.nu)
             if self.carry:
                 search = replace(search, belief=search.belief.after(fitted))
 
-        row, doubted = best_row(fitted, search.evidence, search.spread)
+        row, doubted = self._best_row(fitted, search)
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and self.verify and not centre_is_fresh:
             # Nothing else tells drift from ascent.
@@ -337,6 +340,9 @@ class Adaptive:
         )
 
     # -- its parts -------------------------------------------------------------------
+
+    def _best_row(self, fitted: Posterior, search: Search) -> tuple[int, bool]:
+        return best_row(fitted, search.evidence, search.spread, cautious=self.caution)
 
     def _probe_point(self, state: State[Search]) -> Array:
         """x0, the points x0 +- radius e_j in random order, x0 again.
@@ -525,7 +531,7 @@ class Adaptive:
     ) -> tuple[Posterior, Array]:
         """The answer by what lies around the centre."""
         wide = self._wide_fit(state, centre, search)
-        row, _ = best_row(wide, search.evidence, search.spread)
+        row, _ = self._best_row(wide, search)
         wide = self._wide_fit(state, int(wide.window.rows[row]), search)
         return wide, recommended(wide, search.spread)
 

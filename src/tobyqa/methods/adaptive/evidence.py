@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 
 _CREDIT = 100.0  # noise levels that a place may read higher now than the centre
 _CONTENDERS = 8  # lowest places of which it is asked how well they are known
-_CAUTION = 2.0  # standard errors that a place may be higher than it seems
-_AT_RISK = 1.0  # noise levels: an error up to that does no harm
+_CAUTION = 2.0  # standard errors
+_HARMLESS = 1.0  # noise levels
 _LOUD = 4.0  # nu from which on a fit gives no such credit, if the noise was stated
 
 
@@ -99,12 +99,12 @@ def _may_be_local_drift(fitted: Posterior, spread: float) -> NDArray[np.bool_]:
     return np.asarray(possible)
 
 
-def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int, bool]:
-    """The row in the region that is lowest at worst and that the readings do not deny.
+def best_row(
+    fitted: Posterior, evidence: Evidence, spread: float, *, cautious: bool = True
+) -> tuple[int, bool]:
+    """The row in the region that is lowest and that the readings do not deny.
 
-    At worst is two standard errors up from where the centre is: a place that was
-    measured once, at the edge, is known so badly that the lowest of many such is mostly
-    an error, of the drift above all. Going there, the search would be lost.
+    `cautious`: lowest at worst, see `_at_worst`.
 
     A point owes its rank to the drift correction if its reading is higher than the
     centre's. It is taken only as far as the drift has been seen to go; the flag says
@@ -127,9 +127,19 @@ def best_row(fitted: Posterior, evidence: Evidence, spread: float) -> tuple[int,
         rows = np.flatnonzero(candidate)
         rows = rows[np.argsort(fitted.smooth[rows], kind="stable")[:_CONTENDERS]]
         rows = np.union1d(rows, [window.centre])
-    errors = np.sqrt(fitted.fall_variances(window.U[rows]))
-    at_worst = fitted.smooth[rows] + _CAUTION * np.maximum(errors - _AT_RISK, 0.0)
-    best = int(rows[at_worst.argmin()])
+    heights = _at_worst(fitted, rows) if cautious else fitted.smooth[rows]
+    best = int(rows[heights.argmin()])
     if known[best]:
         return best, False
-    return int(rows[np.where(known[rows], at_worst, np.inf).argmin()]), True
+    return int(rows[np.where(known[rows], heights, np.inf).argmin()]), True
+
+
+def _at_worst(fitted: Posterior, rows: NDArray[np.int64]) -> Array:
+    """Smoothed values, higher by what they may be wrong, seen from the centre.
+
+    Where little was measured the lowest of many values is mostly an error, under a
+    restless drift a large one: a search that goes there is lost. Errors of the size of
+    the noise do no harm, and valleys are followed by steps that are no surer than that.
+    """
+    errors = np.sqrt(fitted.fall_variances(fitted.window.U[rows]))
+    return fitted.smooth[rows] + _CAUTION * np.maximum(errors - _HARMLESS, 0.0)
