@@ -3,7 +3,7 @@
 Chained Rosenbrock with a little noise; every solver gets the same budget, on one BLAS
 thread. Times depend on the machine, so ratios within one run are what to look at.
 
-    python benchmarks/overhead.py [--repeat 3] [--n 6 10 20]
+    python benchmarks/overhead.py [--repeat 3] [--n 6 10 20] [--budget 1500]
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3, help="best of so many runs")
     parser.add_argument("--n", type=int, nargs="+", default=DIMENSIONS)
+    parser.add_argument("--budget", type=int, help="evaluations, else 250 to 400")
     parser.add_argument("--solvers", nargs="+", default=SOLVERS)
     args = parser.parse_args()
 
@@ -67,10 +68,9 @@ def main() -> None:
     print(f"{'n':>5}" + "".join(f"{s.name:>22}" for s in solvers))
     for n in args.n:
         cells, ours = "", float("nan")
+        budget = args.budget or budget_for(n)
         for solver in solvers:
-            best = min(
-                overhead(solver.solve, n, budget_for(n)) for _ in range(args.repeat)
-            )
+            best = min(overhead(solver.solve, n, budget) for _ in range(args.repeat))
             ours = best if solver.name == "paper" else ours
             cells += f"{1e6 * best:12.0f} ({best / ours:7.2f})"
         print(f"{n:5}{cells}", flush=True)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from test_adaptive import window_of
 from tobyqa import Adaptive, Optimizer
 from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
@@ -16,34 +17,14 @@ from tobyqa.kernels import integrated_wiener, wiener_times
 from tobyqa.methods.adaptive.evidence import Evidence, best_row
 from tobyqa.methods.adaptive.likelihood import Belief, improve
 from tobyqa.methods.adaptive.posterior import Components, _cholesky, posterior
-from tobyqa.methods.adaptive.window import Frame, Window
 
 NOISE = 0.1
 
 
-def window_of(points, readings):
-    """Readings at t = 0, 1, ... around the first point, in a region of size one."""
-    times = np.arange(float(len(points)))
-    frame = Frame(
-        x=points[0],
-        B=np.eye(points.shape[1]),
-        now=times[-1],
-        first=0.0,
-        start=0.0,
-        spacing=1.0,
-        level=readings[0],
-        noise=NOISE,
-    )
-    return Window(
-        frame=frame,
-        rows=np.arange(len(points)),
-        centre=0,
-        U=frame.u(points),
-        times=times,
-        t=times,
-        y=frame.y(readings),
-        variances=np.ones(len(points)),
-    )
+def window_of_one_each(points, readings):
+    """One reading at each point, at t = 0, 1, ..."""
+    count = len(points)
+    return window_of(points, np.arange(float(count)), readings, np.ones(count), NOISE)
 
 
 @given(
@@ -78,7 +59,7 @@ def test_components_are_found_though_the_noise_was_misjudged(misjudged):
     points[0] = 0.0
     drift = 5.0 * np.sin(np.arange(120) / 8)
     readings = np.sum(points**2, axis=1) + drift + NOISE * rng.standard_normal(120)
-    window = window_of(points, readings)
+    window = window_of_one_each(points, readings)
     belief = Belief(std=1e3)
 
     def found(components):
@@ -106,7 +87,7 @@ def test_the_centre_moves_to_a_lower_place_only_if_that_is_known(times_seen, is_
     lower = np.where(points[:, 0] == 0.9, -8.0, 0.0)
     readings = NOISE * (lower + rng.standard_normal(len(points)))
     fitted = posterior(
-        window_of(points, readings), Components(3.0, 1.5, 3.0), spread=1e-3
+        window_of_one_each(points, readings), Components(3.0, 1.5, 3.0), spread=1e-3
     )
     row, _ = best_row(fitted, Evidence(0.0, 0.0, 1e3), spread=1e-3)
     assert (points[row, 0] == 0.9) == is_taken
