@@ -79,9 +79,9 @@ def wiener_times(t: Array, weights: Array) -> Array:
     """`integrated_wiener(t)` times a vector, by running sums instead of a matrix."""
     order = np.argsort(t, kind="stable")
     s, w = t[order], weights[order]
-    earlier = 0.5 * s * np.cumsum(s**2 * w) - np.cumsum(s**3 * w) / 6.0
-    # Those at the same place in the order, and so at the same time, count once.
-    later = w.sum() - np.cumsum(w), (s * w).sum() - np.cumsum(s * w)
+    # m^2 (3M - m) / 6, with m the other time up to one's own place, one's own after it.
+    before = 0.5 * s * np.cumsum(s**2 * w) - np.cumsum(s**3 * w) / 6.0
+    rest, rest_s = w.sum() - np.cumsum(w), (s * w).sum() - np.cumsum(s * w)
     product = np.empty_like(s)
-    product[order] = earlier + 0.5 * s**2 * later[1] - s**3 * later[0] / 6.0
+    product[order] = before + 0.5 * s**2 * rest_s - s**3 * rest / 6.0
     return product
