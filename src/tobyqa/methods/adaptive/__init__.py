@@ -38,15 +38,22 @@ from ...state import (
     with_reading,
 )
 from ...step import ball_step
-from .answer import expected_excess, gauges, in_user_units, recommended, safer
+from .answer import (
+    best_answer,
+    expected_excess,
+    gauges,
+    in_user_units,
+    latest_answer,
+    recommended,
+)
 from .champion import Champion
-from .evidence import best_row, digits, explains_readings, witness
-from .likelihood import Belief, bounded, improve, pinned, start_components
-from .posterior import Components, Posterior, posterior
+from .evidence import best_row, digits, witness
+from .fits import Fits
+from .likelihood import Belief, bounded, pinned
+from .posterior import Posterior
 from .region import (
     change,
     is_outdated,
-    is_overgrown,
     rescaled,
     reshaped,
     rounded,
@@ -63,16 +70,14 @@ from .search import (
     status_of,
 )
 from .unit import NOISE_FLOOR, assumed_noise, in_unit
-from .window import FARTHEST, Window, coefficients, window_around, window_size
+from .window import FARTHEST, coefficients
 
 Array = NDArray[np.float64]
 
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _OTHER_NOISE = math.log(2.0)  # change of its variance that calls for other components
-_FELT = 2.0  # noise levels over the region: a local drift that matters
 _READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
-_JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
@@ -181,7 +186,7 @@ class Adaptive:
         k = state.iterations + 1
         # An answer to an earlier plan, overtaken by readings not asked for, is none.
         answers = asked and np.array_equal(state.samples.points[-1], search.plan.x)
-        fitted = self._extended(state, search)
+        fitted = self._fits.extended(state, search)
         factor = self._size_factor(state, search, answers, fitted)
         state, search = learned(replace(state, iterations=k), search)
         assert state.centre is not None
@@ -194,7 +199,7 @@ class Adaptive:
                 search, returns = compared(state, search, fitted, answers)
             if fitted.components.interacts and not search.belief.local:
                 components = replace(fitted.components, log_b=-math.inf)
-                fitted = self._fit(state, state.centre, search, components)
+                fitted = self._fits.around(state.centre, state, search, components)
             place = search.champion.next_point(search.patience)
             if place is not None:
                 return measuring(place, state, search, fitted)
@@ -207,13 +212,14 @@ class Adaptive:
         # Components of the region before show as a noise that comes and goes.
         is_outgrown = abs(math.log(fitted.nu / search.nu)) > _OTHER_NOISE
         if self.likelihood and (is_off or is_outgrown or k % interval == 1 % interval):
-            sweeps = 8 if is_off else 1
-            fitted = self._improved(state, search, fitted, sweeps)
+            fitted = self._fits.improved(state, search, fitted, patient=is_off)
             search = replace(search, nu=fitted.nu)
             if self.carry:
                 search = replace(search, belief=search.belief.after(fitted))
 
-        row, doubted = self._best_row(fitted, search)
+        row, doubted = best_row(
+            fitted, search.evidence, search.spread, cautious=self.caution
+        )
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and self.verify and not centre_is_fresh:
             # Nothing else tells drift from ascent.
@@ -236,35 +242,16 @@ class Adaptive:
             or region_is_another
             or window_is_another
             or is_outdated(fitted, row)
-            or components != pinned(bounded(components), self._fixed())
+            or components != pinned(bounded(components), self._fits.fixed)
         ):
             search, components = in_unit(unit, search, components)
-            fitted = self._fit(state, centre, search, components)
+            fitted = self._fits.around(centre, state, search, components)
         else:
             fitted = fitted.resized(size, components)
             centre = int(fitted.window.rows[fitted.window.centre])
         accepted = centre == len(state.samples) - 1
         state = replace(state, centre=centre, verdict=Verdict(accepted))
         return self._plan(state, search, fitted)
-
-    def _improved(
-        self, state: State[Search], search: Search, fitted: Posterior, sweeps: int
-    ) -> Posterior:
-        """The fit with more likely components.
-
-        A local drift may have been left behind: where it hardly differs over the region
-        any more, what is near the centre is fitted without it, if that explains it.
-        """
-        spread, belief, fixed = search.spread, search.belief, self._fixed()
-        if fitted.components.interacts and fitted.local_change < _FELT:
-            assert state.centre is not None
-            size, _ = change(fitted, search.B)
-            plain = replace(rescaled(fitted.components, size), log_b=-math.inf)
-            near = self._fit(state, state.centre, search, bounded(plain))
-            near = improve(near, spread, belief, sweeps, fixed)
-            if not near.components.interacts:
-                return near
-        return improve(fitted, spread, belief, sweeps, fixed)
 
     def _size_factor(
         self, state: State[Search], search: Search, answers: bool, fitted: Posterior
@@ -287,7 +274,7 @@ class Adaptive:
         accepted = row == len(state.samples) - 1
         state = replace(state, centre=row, verdict=Verdict(accepted))
         search = replace(search, B=search.champion.B)
-        there = self._fit(state, row, search, fitted.components)
+        there = self._fits.around(row, state, search, fitted.components)
         return self._plan(state, search, there)
 
     def _plan(
@@ -341,9 +328,6 @@ class Adaptive:
 
     # -- its parts -------------------------------------------------------------------
 
-    def _best_row(self, fitted: Posterior, search: Search) -> tuple[int, bool]:
-        return best_row(fitted, search.evidence, search.spread, cautious=self.caution)
-
     def _probe_point(self, state: State[Search]) -> Array:
         """x0, the points x0 +- radius e_j in random order, x0 again.
 
@@ -393,79 +377,17 @@ class Adaptive:
             fitted=None,  # type: ignore[arg-type]  # set below, before it is used
             plan=Plan(task.x0, 0.0, True, True, math.inf),
         )
-        window = self._window(state, new, search)
-        components = pinned(start_components(window), self._fixed())
-        fitted = posterior(window, components, spread)
-        assert fitted is not None
+        fitted = self._fits.first(state, new, search)
         return self._iterate(state, replace(search, fitted=fitted), asked=False)
 
-    def _fixed(self) -> frozenset[str]:
-        """The variance components that are not chosen but set to their limit."""
-        names = []
+    @property
+    def _fits(self) -> Fits:
+        fixed = []
         if self.drift == "straight":
-            names.append("log_q")
+            fixed.append("log_q")
         if self.length == "infinite":
-            names.append("log_l")
-        return frozenset(names)
-
-    def _extended(self, state: State[Search], search: Search) -> Posterior:
-        """The last fit with the newest reading.
-
-        From the start where the reading is too far out or alone decides too much, or
-        the window has been extended too often.
-        """
-        samples, fitted = state.samples, search.fitted
-        assert state.centre is not None
-        is_aside = search.aside is not None and np.array_equal(
-            samples.points[-1], search.aside
-        )
-        if is_aside or fitted.window.rows[-1] == len(samples) - 1:
-            return fitted
-        window = fitted.window.plus_newest(samples)
-        u = window.U[-1]
-        extended = None
-        if u @ u < FARTHEST**2 and not is_overgrown(fitted.window):
-            extended = fitted.extended(window, search.spread)
-        if extended is None:
-            return self._fit(state, state.centre, search, fitted.components)
-        return extended
-
-    def _fit(
-        self,
-        state: State[Search],
-        centre: int,
-        search: Search,
-        components: Components,
-        wider: int = 1,
-    ) -> Posterior:
-        """The fit around a centre; with calm components if these do not work."""
-        window = self._window(state, centre, search, wider, components.interacts)
-        calm = Components(2.0, 1.5, -6.0, components.log_b)
-        for chosen in (components, calm):
-            fitted = posterior(window, pinned(chosen, self._fixed()), search.spread)
-            if fitted is not None:
-                return fitted
-        return search.fitted
-
-    def _window(
-        self,
-        state: State[Search],
-        centre: int,
-        search: Search,
-        wider: int = 1,
-        local: bool = False,
-    ) -> Window:
-        return window_around(
-            state.samples,
-            centre,
-            search.B,
-            reach=FARTHEST if local else self.reach,
-            size=window_size(state.task.x0.size, self.window, wider, local=local),
-            all_times=local,
-            aside=search.aside,
-            noise=search.noise,
-            spacing=search.spacing,
-        )
+            fixed.append("log_l")
+        return Fits(self.window, self.reach, frozenset(fixed), self.likelihood)
 
     def _settled(self, state: State[Search], search: Search, fitted: Posterior) -> int:
         """Iterations up to this one that found nothing left to gain.
@@ -492,54 +414,10 @@ class Adaptive:
         if state.memory is None or state.centre is None:
             return first_readings(state)
         search = state.memory
-        answer = search.fitted, recommended(search.fitted, search.spread)
-        if not quick:
-            answer = self._answer(state, state.centre, search)
-        return replace(in_user_units(*answer), drift_is_local=search.belief.local)
-
-    def _answer(
-        self, state: State[Search], centre: int, search: Search
-    ) -> tuple[Posterior, Array]:
-        """A wider fit and the position in its region that it recommends.
-
-        Of two: around the centre, and around the best place that a comparison has
-        confirmed. The safer one is given, the second if they cannot be compared.
-        """
-        if not self.home:
-            return self._latest(state, centre, search)
-        spread, B = search.spread, search.champion.B
-        champion = int(state.samples.rows_at(search.champion.x)[-1])
-        there = self._wide_fit(state, champion, replace(search, B=B))
-        confirmed = there, recommended(there, spread)
-        latest = self._latest(state, centre, search)
-        here = latest[0].window.frame
-        # What judges both must reach as far as the other one.
-        far = float(np.linalg.norm(there.window.frame.u(here.x[None])))
-        if far > _JUDGED_WITHIN:
-            if search.belief.local:
-                # Late readings say too little of how much lower one was at first, and
-                # a fit without a local drift holds near its own centre only.
-                return confirmed
-            B = B * (far / _JUDGED_WITHIN)
-            there = self._wide_fit(state, champion, replace(search, B=B))
-        if not explains_readings(there, spread):
-            return confirmed
-        return safer(there, [latest, confirmed])
-
-    def _latest(
-        self, state: State[Search], centre: int, search: Search
-    ) -> tuple[Posterior, Array]:
-        """The answer by what lies around the centre."""
-        wide = self._wide_fit(state, centre, search)
-        row, _ = self._best_row(wide, search)
-        wide = self._wide_fit(state, int(wide.window.rows[row]), search)
-        return wide, recommended(wide, search.spread)
-
-    def _wide_fit(self, state: State[Search], centre: int, search: Search) -> Posterior:
-        """The fit of more readings around a centre, its components chosen anew."""
-        size, _ = change(search.fitted, search.B)
-        components = bounded(rescaled(search.fitted.components, size))
-        wide = self._fit(state, centre, search, components, wider=4)
-        if not self.likelihood:
-            return wide
-        return improve(wide, search.spread, search.belief, 8, self._fixed())
+        if quick:
+            chosen = search.fitted, recommended(search.fitted, search.spread)
+        elif self.home:
+            chosen = best_answer(self._fits, state, search, cautious=self.caution)
+        else:
+            chosen = latest_answer(self._fits, state, search, cautious=self.caution)
+        return replace(in_user_units(*chosen), drift_is_local=search.belief.local)

@@ -1,22 +1,26 @@
-"""What a fit says of the answer, in the user's units."""
+"""The answer: which place is recommended, and what is known of it."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...result import CURVE_POINTS, DriftCurve
-from ...state import Estimate, Gauges
+from ...state import Estimate, Gauges, State
 from ...step import ball_step
-from .evidence import explains_readings
+from .evidence import best_row, explains_readings
+from .fits import Fits
 from .posterior import Posterior
+from .search import Search
 
 Array = NDArray[np.float64]
 _Answer = tuple[Posterior, Array]  # a fit and a position in its region
 
 _INSIDE = 0.5  # regions; a minimum farther out is not believed
+_JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
 def recommended(fitted: Posterior, spread: float) -> Array:
@@ -30,6 +34,44 @@ def recommended(fitted: Posterior, spread: float) -> Array:
     u = ball_step(fitted.g, e, Q)
     is_inside = e[0] > 0.0 and u @ u < _INSIDE**2
     return u if is_inside and explains_readings(fitted, spread) else np.zeros_like(u)
+
+
+def best_answer(
+    fits: Fits, state: State[Search], search: Search, *, cautious: bool
+) -> _Answer:
+    """A wider fit and the position in its region that it recommends.
+
+    Of two: around the centre, and around the best place that a comparison has
+    confirmed. The safer one is given, the second if they cannot be compared.
+    """
+    spread, B = search.spread, search.champion.B
+    champion = int(state.samples.rows_at(search.champion.x)[-1])
+    there = fits.wide(champion, state, replace(search, B=B))
+    confirmed = there, recommended(there, spread)
+    rival = latest_answer(fits, state, search, cautious=cautious)
+    # What judges both must reach as far as the other one.
+    far = float(np.linalg.norm(there.window.frame.u(rival[0].window.frame.x[None])))
+    if far > _JUDGED_WITHIN:
+        if search.belief.local:
+            # Late readings say too little of how much lower one was at first, and a
+            # fit without a local drift holds near its own centre only.
+            return confirmed
+        B = B * (far / _JUDGED_WITHIN)
+        there = fits.wide(champion, state, replace(search, B=B))
+    if not explains_readings(there, spread):
+        return confirmed
+    return safer(there, [rival, confirmed])
+
+
+def latest_answer(
+    fits: Fits, state: State[Search], search: Search, *, cautious: bool
+) -> _Answer:
+    """The answer by what lies around the centre."""
+    assert state.centre is not None
+    wide = fits.wide(state.centre, state, search)
+    row, _ = best_row(wide, search.evidence, search.spread, cautious=cautious)
+    wide = fits.wide(int(wide.window.rows[row]), state, search)
+    return wide, recommended(wide, search.spread)
 
 
 def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:
