@@ -245,9 +245,13 @@ class Posterior:
 
     def fall_variances(self, U: Array) -> Array:
         """Of the falls from the centre, where the curved part is zero, to rows of U."""
-        # Where the wandering begins it is zero: what is left is the curved part.
-        parts = [self._covariances(u, 0.0) for u in U]
-        k, own = np.array([k for k, _ in parts]), np.array([own for _, own in parts])
+        length = math.exp(self.components.log_l)
+        r = np.einsum("ij,ij->i", U, U) / length**2
+        near = np.exp(-0.5 * r)
+        Z = (U @ self.window.U.T) / length**2
+        scale = self._a2 * length**4 * near
+        k = scale[:, None] * self._damping * (np.expm1(Z) - Z)
+        own = scale * near * (np.expm1(r) - r)
         W, _ = lapack.dtrtrs(self._L, k.T, lower=1)
         unsure = self._V[1:-1].T @ U.T - self._V.T @ (self._X_w.T @ W)
         variance = own - np.einsum("ij,ij->j", W, W)
