@@ -90,7 +90,10 @@ def improve(
     sweeps: int,
     fixed: frozenset[str],
 ) -> Posterior:
-    """Search along each free component in turn, doubling the step while it helps."""
+    """Search along each free component in turn, and along some at once.
+
+    The step is doubled while that helps.
+    """
     if belief.local:
         fitted = _with_local_drift(fitted, spread, belief)
     unused = frozenset() if fitted.components.interacts else _OF_PLACE
