@@ -179,7 +179,8 @@ def _own_pool(size: int) -> Iterator[Executor]:
             _start(pool, size)
             yield pool
         except BaseException:
-            for process in list((pool._processes or {}).values()):  # public since 3.14
+            # Python 3.14 has `kill_workers` for this.
+            for process in list((pool._processes or {}).values()):
                 process.kill()
             # Waits for the pool's own thread: at exit, Python 3.11 would write to a
             # pipe that this thread is just closing.

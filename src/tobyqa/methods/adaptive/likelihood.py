@@ -90,7 +90,7 @@ def improve(
     sweeps: int,
     fixed: frozenset[str],
 ) -> Posterior:
-    """Search along each free component in turn, and along some at once.
+    """Search along each free component, then all relative to the noise at once.
 
     The step is doubled while that helps.
     """

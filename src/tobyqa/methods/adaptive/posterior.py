@@ -206,19 +206,24 @@ class Posterior:
         variance += np.einsum("ij,ij->j", unsure, unsure)
         return self.beta[-1] * theta + k @ self.lam, np.sqrt(np.maximum(variance, 0.0))
 
+    def _curved(self, U: Array) -> tuple[Array, Array]:
+        """Covariance of the curved part with the readings, and its variance, by row."""
+        length = math.exp(self.components.log_l)
+        r = np.einsum("ij,ij->i", U, U) / length**2
+        near = np.exp(-0.5 * r)
+        Z = (U @ self.window.U.T) / length**2
+        scale = self._a2 * length**4 * near
+        k = scale[:, None] * self._damping * (np.expm1(Z) - Z)
+        return k, scale * near * (np.expm1(r) - r)
+
     def _covariances(self, u: Array, t: float, age: float = 0.0) -> tuple[Array, float]:
         """Of the signal at `u` and `t` with that at the readings, and its variance.
 
         At age zero there is no local drift yet.
         """
-        window, length = self.window, math.exp(self.components.log_l)
-        near = math.exp(-(u @ u) / (2.0 * length**2))
-        z = (window.U @ u) / length**2
-        curved = self._a2 * length**4 * near * self._damping * (np.expm1(z) - z)
-        r = u @ u / length**2
-        own = self._a2 * length**4 * near**2 * (math.expm1(r) - r)
-        k = curved + self._q2 * wiener_between(t, window.t)[0]
-        own += self._q2 * t**3 / 3.0
+        curved, variance = self._curved(u[None])
+        k = curved[0] + self._q2 * wiener_between(t, self.window.t)[0]
+        own = float(variance[0]) + self._q2 * t**3 / 3.0
         if self.components.interacts and age != 0.0:
             k += self._local(u[None], np.array([age]))[0]
             own += self._local_variance(u, age)
@@ -237,21 +242,11 @@ class Posterior:
 
     def falls(self, U: Array) -> Array:
         """Expected fall from the centre to each row of U, at one and the same time."""
-        length = math.exp(self.components.log_l)
-        near = _damped(np.einsum("ij,ij->i", U, U), length)
-        Z = (U @ self.window.U.T) / length**2
-        curved = (np.expm1(Z) - Z) @ (self._damping * self.lam)
-        return np.asarray(-(U @ self.g) - self._a2 * length**4 * near * curved)
+        return np.asarray(-(U @ self.g) - self._curved(U)[0] @ self.lam)
 
     def fall_variances(self, U: Array) -> Array:
         """Of the falls from the centre, where the curved part is zero, to rows of U."""
-        length = math.exp(self.components.log_l)
-        r = np.einsum("ij,ij->i", U, U) / length**2
-        near = np.exp(-0.5 * r)
-        Z = (U @ self.window.U.T) / length**2
-        scale = self._a2 * length**4 * near
-        k = scale[:, None] * self._damping * (np.expm1(Z) - Z)
-        own = scale * near * (np.expm1(r) - r)
+        k, own = self._curved(U)
         W, _ = lapack.dtrtrs(self._L, k.T, lower=1)
         unsure = self._V[1:-1].T @ U.T - self._V.T @ (self._X_w.T @ W)
         variance = own - np.einsum("ij,ij->j", W, W)
