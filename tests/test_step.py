@@ -1,4 +1,4 @@
-"""The cubic subproblem: first-order conditions and global minimality."""
+"""The subproblems: first-order conditions and global minimality."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tobyqa.step import arc_step, cubic_step
+from tobyqa.step import arc_step, ball_step, cubic_step
 
 
 def cubic_model(s, g, H, sigma):
@@ -81,3 +81,28 @@ def test_zero_gradient():
     assert not arc_step(np.zeros(3), np.eye(3), 1.0).any()
     escape = arc_step(np.zeros(2), np.diag([1.0, -3.0]), 1.0)
     np.testing.assert_allclose(np.abs(escape), [0.0, 3.0], atol=1e-12)
+
+
+@given(
+    n=st.integers(2, 10),
+    seed=st.integers(0, 10**6),
+    radius=st.floats(0.01, 100.0),
+    lowest=st.sampled_from([1.0, 1e-4, 1e-9, 1e-14, 0.0]),
+)
+def test_ball_step_satisfies_the_optimality_conditions(n, seed, radius, lowest):
+    """(H + mu) s = -g with mu >= 0, zero inside, and H + mu semidefinite.
+
+    The part of g along the lowest eigenvector is made small, down to the hard case.
+    """
+    g, H = random_problem(n, seed)
+    e, Q = np.linalg.eigh(H)
+    g = g - (1.0 - lowest) * (Q[:, 0] @ g) * Q[:, 0]
+    s = ball_step(g, e, Q, radius)
+    size = np.linalg.norm(s)
+    assert size <= radius * (1 + 1e-12)
+    scale = np.linalg.norm(g) + np.abs(e).max() * size
+    mu = -(s @ (H @ s + g)) / size**2
+    assert np.linalg.norm(H @ s + mu * s + g) <= 1e-9 * scale
+    assert e[0] + mu >= -1e-9 * (np.abs(e).max() + abs(mu))
+    assert mu >= -1e-9 * scale / size
+    assert abs(mu) * (radius - size) <= 1e-9 * (scale + np.abs(e).max() * radius)

@@ -121,16 +121,25 @@ def ball_step(g: Array, e: Array, Q: Array, radius: float = 1.0) -> Array:
         if missing >= 0.0:
             s[0] = math.sqrt(missing)
             return np.asarray(Q @ s)
-    # |h / (gap + x)| falls from above the radius to below it on this bracket of
-    # x = e_1 + mu.
-    low = max(0.0, float(e[0]))
+    x = _shift_to_length(h, gap, max(0.0, float(e[0])), radius)
+    return np.asarray(Q @ (-h / (gap + x)))
+
+
+def _shift_to_length(h: Array, gap: Array, low: float, radius: float) -> float:
+    """x = e_1 + mu > low with |h / (gap + x)| = radius, which falls with x."""
     high = low + math.sqrt(h @ h) / radius + 1e-300
-    for _ in range(60):
-        x = 0.5 * (low + high)
+    x = high
+    for _ in range(100):
         s = h / (gap + x)
-        if s @ s > radius**2:
+        length = math.sqrt(s @ s)
+        if length > radius:
             low = x
         else:
             high = x
-    s = -h / (gap + high)
-    return np.asarray(Q @ s)
+        if abs(length - radius) <= 4.0 * _EPS * radius or high <= low * (1.0 + _EPS):
+            break
+        # Newton on 1/length - 1/radius, which is concave in x and nearly linear.
+        x += (length / radius - 1.0) * length**2 / float((s / (gap + x)) @ s)
+        if not low < x < high:
+            x = 0.5 * (low + high)
+    return x

@@ -103,12 +103,12 @@ def expected_excess(fitted: Posterior) -> float:
 
 def gauges(fitted: Posterior) -> Gauges:
     """Size of the region, the gradient and its error, in the user's units."""
-    scale = fitted.noise_std
-    back = np.linalg.inv(fitted.window.frame.B)
+    scale, frame = fitted.noise_std, fitted.window.frame
+    back, log_volume = frame.back, float(np.linalg.slogdet(frame.B)[1])
     g = back.T @ fitted.g
     variance = float(np.vdot(back @ back.T, fitted.gradient_covariance))
     return Gauges(
-        radius=float(np.exp(np.log(np.linalg.svd(fitted.window.frame.B)[1]).mean())),
+        radius=math.exp(log_volume / len(back)),
         gradient=scale * math.sqrt(g @ g),
         gradient_std=scale * math.sqrt(max(variance, 0.0)),
     )
@@ -118,7 +118,7 @@ def in_user_units(fitted: Posterior, u: Array) -> Estimate:
     """The answer, at `u` in the region of a fit."""
     frame, H = fitted.window.frame, fitted.hessian
     scale = fitted.noise_std
-    back = np.linalg.inv(frame.B)
+    back = frame.back
     e, Q = fitted.eigen
     x_std = np.full(e.size, math.nan)
     if e[0] > 1e-12 * abs(e[-1]):

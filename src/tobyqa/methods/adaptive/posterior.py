@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 _JITTER = 1e-10  # relative, on the diagonal of the signal's covariance
 _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
+_SURELY_DETERMINED = 1e-3  # pivots of a Cholesky factor, its columns of equal length
 _MISFIT = 3.0  # mean square of the residuals from which on a fit is not believed
 
 
@@ -398,7 +399,13 @@ def _pseudo_inverse(S: Array) -> tuple[Array, float]:
     Both over the directions that are determined once the columns have equal length.
     """
     d = np.sqrt(np.maximum(S.diagonal(), 1e-300))
-    e, Q = np.linalg.eigh(S / np.outer(d, d))
+    scaled = S / np.outer(d, d)
+    C, info = lapack.dpotrf(scaled, lower=0, clean=1)
+    pivots = C.diagonal().copy()
+    if info == 0 and pivots.min() > _SURELY_DETERMINED:
+        inverse, _ = lapack.dtrtri(C, lower=0, overwrite_c=1)
+        return inverse / d[:, None], 2.0 * float(np.log(pivots * d).sum())
+    e, Q = np.linalg.eigh(scaled)
     kept = e > _RANK_TOLERANCE * e[-1]
     V = (Q[:, kept] / np.sqrt(e[kept])) / d[:, None]
     return V, float(np.log(e[kept]).sum() + 2.0 * np.log(d).sum())

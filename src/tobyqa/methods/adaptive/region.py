@@ -83,7 +83,7 @@ def change(fitted: Posterior, B: Array) -> tuple[float, bool]:
 
     Of none if the shape is another, or readings have become too remote.
     """
-    ratio = np.linalg.solve(fitted.window.frame.B, B)
+    ratio = fitted.window.frame.back @ B
     size = math.exp(float(np.linalg.slogdet(ratio)[1]) / len(B))
     if abs(size - 1.0) < _AS_LARGE:
         size = 1.0

@@ -50,7 +50,12 @@ class Frame:
 
     def u(self, points: Array) -> Array:
         """Positions in the region, one per row."""
-        return positions(points, self.x, self.B)
+        return np.asarray((points - self.x) @ self.back.T)
+
+    @cached_property
+    def back(self) -> Array:
+        """B^-1; the region's axes differ by a factor of a hundred at the most."""
+        return np.asarray(np.linalg.inv(self.B))
 
     def point(self, u: Array) -> Array:
         """The point at a position in the region."""
@@ -179,11 +184,6 @@ class Window:
         )
 
 
-def positions(points: Array, centre: Array, B: Array) -> Array:
-    """B^-1 (x - centre), one per row."""
-    return np.asarray(np.linalg.solve(B, (points - centre).T).T)
-
-
 def coefficients(n: int) -> int:
     """How many a quadratic has."""
     return (n + 1) * (n + 2) // 2
@@ -219,7 +219,7 @@ def window_around(
     """
     x = samples.points[centre]
     n = x.size
-    U = positions(samples.points, x, B)
+    U = (samples.points - x) @ np.linalg.inv(B).T
     far = np.sqrt(np.einsum("ij,ij->i", U, U))
     if aside is not None:
         far[samples.rows_at(aside)] = np.inf
