@@ -45,6 +45,19 @@ def test_a_long_pause_costs_no_digits(pause):
     assert res.fun_std < 0.5
 
 
+@pytest.mark.parametrize("rate", [5.0, 50.0])
+@pytest.mark.parametrize("n", [2, 6])
+def test_a_drift_that_sets_in_late_leads_nowhere(n, rate):
+    """By then the centre was last measured when there was none."""
+    rng = np.random.default_rng(1)
+    opt = Optimizer(np.full(n, 3.0), noise=NOISE, maxfev=300, rng=0)
+    while not opt.done:
+        trial = opt.ask()
+        drift = rate * NOISE * max(opt.nfev - 60, 0)
+        opt.tell(trial, bowl(trial.x) + drift + NOISE * rng.normal())
+    assert bowl(opt.result().x) < NOISE
+
+
 @pytest.mark.parametrize("value", [1e6, 1e30])
 def test_a_remote_reading_changes_nothing(value):
     """It lies too far out to be in a fit; it must not set the fit's units either."""
