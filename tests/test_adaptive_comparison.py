@@ -223,7 +223,7 @@ def answer(seed, noise=0.2, **settings):
     return opt.result()
 
 
-@pytest.mark.parametrize("noise", [0.2, 1.0, None])
+@pytest.mark.parametrize("noise", [0.2, 0.02, 2.0, None])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_local_drift_does_not_bend_the_search(seed, noise):
     """Without the model of it, the answer is the origin."""

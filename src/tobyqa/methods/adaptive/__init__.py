@@ -59,14 +59,16 @@ from .region import (
     rounded,
 )
 from .search import (
+    BELIEVED,
+    GUESSED,
     Plan,
     Search,
     after_failure,
     appeals,
+    believed,
     compared,
     judged,
     learned,
-    measuring,
     status_of,
 )
 from .unit import NOISE_FLOOR, assumed_noise, in_unit
@@ -119,6 +121,7 @@ class Adaptive:
         "fitted", choices=("fitted", "infinite"), doc="of quadratic behaviour"
     )
     likelihood: bool = option(True, doc="choose the variance components by likelihood")
+    doubt: bool = option(True, doc="take a stated noise for a guess if fits deny it")
     carry: bool = option(True, doc="carry the drift's restlessness between windows")
     explore: bool = option(True, doc="measure where the gradient is least known")
     focus: bool = option(True, doc="shrink the region where it is not quadratic")
@@ -202,7 +205,7 @@ class Adaptive:
                 fitted = self._fits.around(state.centre, state, search, components)
             place = search.champion.next_point(search.patience)
             if place is not None:
-                return measuring(place, state, search, fitted)
+                return _measuring(place, state, search, fitted)
             if returns:
                 return self._home(state, search, fitted)
 
@@ -214,6 +217,8 @@ class Adaptive:
         if self.likelihood and (is_off or is_outgrown or k % interval == 1 % interval):
             fitted = self._fits.improved(state, search, fitted, patient=is_off)
             search = replace(search, nu=fitted.nu)
+            if self.doubt:
+                search = believed(search)
             if self.carry:
                 search = replace(search, belief=search.belief.after(fitted))
 
@@ -223,7 +228,7 @@ class Adaptive:
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and self.verify and not centre_is_fresh:
             # Nothing else tells drift from ascent.
-            return measuring(state.centre_point, state, search, fitted)
+            return _measuring(state.centre_point, state, search, fitted)
         return self._recentred(state, replace(search, B=factor * search.B), fitted, row)
 
     def _recentred(
@@ -260,7 +265,8 @@ class Adaptive:
         plan, factor = search.plan, 1.0
         if answers and not plan.verifies:
             factor = judged(search, state.samples, fitted)
-        if plan.blurred and self.focus:
+        # Readings nobody asked for may all lie outside what they would make of it.
+        if answers and plan.blurred and self.focus:
             factor = min(factor, 0.7)  # look closer
         if plan.visible < max(5.0, state.task.x0.size):
             factor = max(factor, 1.2)  # differences must stand out of the noise
@@ -351,10 +357,10 @@ class Adaptive:
         old, new = state.centre, len(samples) - 1  # both at x0
         values, times = samples.values, samples.times[samples.asked]
         probe = values[samples.asked]
-        noise, spread = task.noise, 1.0
+        noise, spread = task.noise, BELIEVED
         if noise is None:
             # x0 was measured twice; their difference is all there is to go by.
-            noise, spread = abs(values[new] - values[old]) / 1.4, 5.0
+            noise, spread = abs(values[new] - values[old]) / 1.4, GUESSED
         stated = float(noise)
         noise = max(
             stated,
@@ -421,3 +427,12 @@ class Adaptive:
         else:
             chosen = latest_answer(self._fits, state, search, cautious=self.caution)
         return replace(in_user_units(*chosen), drift_is_local=search.belief.local)
+
+
+def _measuring(
+    place: Array, state: State[Search], search: Search, fitted: Posterior
+) -> State[Search]:
+    """Measure a known place again."""
+    plan = replace(search.plan, x=place, verifies=True)
+    memory = replace(search, fitted=fitted, plan=plan)
+    return replace(state, memory=memory, gauges=gauges(fitted))

@@ -22,6 +22,9 @@ from .window import relative_variances
 
 Array = NDArray[np.float64]
 
+BELIEVED, GUESSED = 1.0, 5.0  # prior std of log nu: a noise stated, and one guessed
+_DENIED = 2.0  # log nu at which a fit denies the noise stated
+
 _BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
@@ -70,12 +73,16 @@ class Search:
 
     @property
     def noise_is_guessed(self) -> bool:
-        return self.spread > 1.0
+        return self.spread > BELIEVED
 
     @property
     def credible(self) -> tuple[float, float]:
-        """The least and the most noise to be believed in, in units of the assumed."""
-        return 1.0 / credible_noise(self.spread - 1.0), credible_noise(self.spread)
+        """The least and the most noise to be believed in, in units of the assumed.
+
+        Less than was stated, too: errors taken too large hide a drift that is local.
+        """
+        doubt = max(self.spread - 1.0, 1.0)
+        return 1.0 / credible_noise(doubt), credible_noise(self.spread)
 
     @property
     def patience(self) -> int:
@@ -113,6 +120,17 @@ def judged(search: Search, samples: SampleSet, after: Posterior) -> float:
     return min(factor, 1.0) if is_doubtful else factor
 
 
+def believed(search: Search) -> Search:
+    """The noise that was stated is a mere guess from the fit on that denies it.
+
+    Not where readings are finer than the fit has digits for: that is no noise at all.
+    """
+    is_denied = abs(math.log(search.nu)) > _DENIED
+    if is_denied and search.noise == search.stated and not search.noise_is_guessed:
+        return replace(search, spread=GUESSED)
+    return search
+
+
 def learned(state: State[Search], search: Search) -> tuple[State[Search], Search]:
     """If the newest reading repeats the centre: it is the centre now, and a witness.
 
@@ -128,14 +146,6 @@ def learned(state: State[Search], search: Search) -> tuple[State[Search], Search
         return state, search
     evidence = witness(samples, old, new, search.noise, search.spacing)
     return state, replace(search, evidence=evidence.after(search.evidence))
-
-
-def measuring(
-    place: Array, state: State[Search], search: Search, fitted: Posterior
-) -> State[Search]:
-    """Measure a known place again."""
-    plan = replace(search.plan, x=place, verifies=True)
-    return replace(state, memory=replace(search, fitted=fitted, plan=plan))
 
 
 def appeals(search: Search, k: int) -> bool:
