@@ -410,7 +410,7 @@ def test_a_minimum_is_recommended_if_it_is_well_inside(
     window = window_of(points, np.arange(41.0), values, np.ones(41))
     fitted = posterior(window, Components(5.0, 3.0, -6.0), spread=1.0)
     expected = minimum if is_believed else np.zeros(2)
-    np.testing.assert_allclose(recommended(fitted, spread=1.0), expected, atol=0.01)
+    np.testing.assert_allclose(recommended(fitted, loudest=20.0), expected, atol=0.01)
 
 
 @pytest.mark.parametrize("seed", [27, 31])

@@ -47,7 +47,7 @@ from .answer import (
     recommended,
 )
 from .champion import Champion
-from .evidence import best_row, digits, witness
+from .evidence import best_row, credible_noise, digits, witness
 from .fits import Fits
 from .likelihood import Belief, bounded, pinned
 from .posterior import Posterior
@@ -376,6 +376,7 @@ class Adaptive:
             noise=noise,
             stated=stated,
             spread=spread,
+            loudest=credible_noise(spread) ** 2,
             spacing=spacing,
             evidence=witness(samples, old, new, noise, spacing),
             belief=Belief(local_is_known=not self.local),
@@ -421,7 +422,7 @@ class Adaptive:
             return first_readings(state)
         search = state.memory
         if quick:
-            chosen = search.fitted, recommended(search.fitted, search.spread)
+            chosen = search.fitted, recommended(search.fitted, search.loudest)
         elif self.home:
             chosen = best_answer(self._fits, state, search, cautious=self.caution)
         else:

@@ -23,7 +23,7 @@ _INSIDE = 0.5  # regions; a minimum farther out is not believed
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
-def recommended(fitted: Posterior, spread: float) -> Array:
+def recommended(fitted: Posterior, loudest: float) -> Array:
     """The model's minimum if it is well inside the region, else the best known place.
 
     A minimum at the edge is where the model knows least, and has been chosen for
@@ -33,7 +33,7 @@ def recommended(fitted: Posterior, spread: float) -> Array:
     e, Q = fitted.eigen
     u = ball_step(fitted.g, e, Q)
     is_inside = e[0] > 0.0 and u @ u < _INSIDE**2
-    return u if is_inside and explains_readings(fitted, spread) else np.zeros_like(u)
+    return u if is_inside and explains_readings(fitted, loudest) else np.zeros_like(u)
 
 
 def best_answer(
@@ -44,10 +44,10 @@ def best_answer(
     Of two: around the centre, and around the best place that a comparison has
     confirmed. The safer one is given, the second if they cannot be compared.
     """
-    spread, B = search.spread, search.champion.B
+    B = search.champion.B
     champion = int(state.samples.rows_at(search.champion.x)[-1])
     there = fits.wide(champion, state, replace(search, B=B))
-    confirmed = there, recommended(there, spread)
+    confirmed = there, recommended(there, search.loudest)
     rival = latest_answer(fits, state, search, cautious=cautious)
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(rival[0].window.frame.x[None])))
@@ -58,7 +58,7 @@ def best_answer(
             return confirmed
         B = B * (far / _JUDGED_WITHIN)
         there = fits.wide(champion, state, replace(search, B=B))
-    if not explains_readings(there, spread):
+    if not explains_readings(there, search.loudest):
         return confirmed
     return safer(there, [rival, confirmed])
 
@@ -71,7 +71,7 @@ def latest_answer(
     wide = fits.wide(state.centre, state, search)
     row, _ = best_row(wide, search.evidence, search.spread, cautious=cautious)
     wide = fits.wide(int(wide.window.rows[row]), state, search)
-    return wide, recommended(wide, search.spread)
+    return wide, recommended(wide, search.loudest)
 
 
 def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:

@@ -63,12 +63,12 @@ def credible_noise(spread: float) -> float:
     return math.exp(1.5 * spread)
 
 
-def explains_readings(fitted: Posterior, spread: float) -> bool:
+def explains_readings(fitted: Posterior, loudest: float) -> bool:
     """Whether a fit needs no more noise than can be; else it is not of this function.
 
     Where a function is rougher than any fit, only what was measured is known.
     """
-    return math.sqrt(fitted.nu) <= credible_noise(spread) ** 2
+    return math.sqrt(fitted.nu) <= loudest
 
 
 def witness(

@@ -23,7 +23,7 @@ from .window import relative_variances
 Array = NDArray[np.float64]
 
 BELIEVED, GUESSED = 1.0, 5.0  # prior std of log nu: a noise stated, and one guessed
-_DENIED = 2.0  # log nu at which a fit denies the noise stated
+_DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
 _BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
@@ -61,6 +61,7 @@ class Search:
     noise: float  # assumed standard deviation of a reading, the unit of all fits
     stated: float  # the same as stated by the user, or guessed; maybe 0
     spread: float  # how much it is trusted: prior std of log nu
+    loudest: float  # noise that a fit of this function may need, in units of that
     spacing: float  # unit of time
     evidence: Evidence  # of the drift
     belief: Belief  # in its restlessness, and whether it depends on the place
