@@ -423,7 +423,7 @@ def test_an_answer_does_not_go_where_nothing_was_measured(seed):
         opt.tell(trial, recorder(trial.x))
     fun = get_problem("arglinc", 6).fun
     best = min(fun(x) for x in opt.result().history.x)
-    assert fun(opt.result().x) < best + recorder.noise
+    assert fun(opt.result().x) < best + 2.0 * recorder.noise
 
 
 def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():
@@ -465,7 +465,6 @@ def test_the_quick_look_agrees_with_the_answer():
         {"drift": "straight"},
         {"length": "infinite"},
         {"likelihood": False},
-        {"carry": False},
         {"explore": False},
         {"focus": False},
         {"reshape": False},
@@ -495,7 +494,7 @@ def test_every_ablation_is_a_search_of_its_own(change):
 
     rng_start = rng.normal(size=3)
     plain, changed = run(Adaptive()), run(method)
-    acts_on_occasion_only = name in ("verify", "focus", "carry")
+    acts_on_occasion_only = name in ("verify", "focus")
     if not acts_on_occasion_only:
         assert not np.array_equal(plain.history.x, changed.history.x)
     assert rosenbrock(changed.x) < rosenbrock(rng_start)

@@ -189,11 +189,10 @@ def test_under_a_local_drift_only_a_confirmed_place_far_away_is_trusted():
         opt.tell(trial, reading, t=float(t))
     state = opt._state
     search = state.memory
-    assert search.belief.local
+    assert search.local
     corner = state.samples.points[3]  # of the probe
     confirmed = replace(search, champion=Champion(corner, 0.5 * np.eye(4)))
-    nowhere = replace(confirmed.belief, local=False)
-    for belief, is_there in ((confirmed.belief, True), (nowhere, False)):
-        memory = replace(confirmed, belief=belief)
+    for local in (True, False):
+        memory = replace(confirmed, local=local)
         x = method.estimate(replace(state, memory=memory)).x
-        assert (np.linalg.norm(x - corner) <= 0.5) == is_there
+        assert (np.linalg.norm(x - corner) <= 0.5) == local

@@ -15,7 +15,7 @@ from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.kernels import integrated_wiener, wiener_times
 from tobyqa.methods.adaptive.evidence import Evidence, best_row
-from tobyqa.methods.adaptive.likelihood import Belief, improve
+from tobyqa.methods.adaptive.likelihood import improve
 from tobyqa.methods.adaptive.posterior import Components, _cholesky, posterior
 
 NOISE = 0.1
@@ -64,7 +64,7 @@ def test_components_are_found_though_the_noise_was_misjudged(misjudged, seed):
 
     def found(components):
         start = posterior(window, components, spread=1.0)
-        return improve(start, 1.0, Belief(std=1e3), 3, frozenset())
+        return improve(start, 1.0, 3, frozenset())
 
     right = found(Components(2.0, 2.0, 0.5))
     wrong = found(Components(2.0 + misjudged, 2.0, 0.5 + misjudged))

@@ -49,7 +49,7 @@ from .answer import (
 from .champion import Champion
 from .evidence import best_row, credible_noise, digits, witness
 from .fits import Fits
-from .likelihood import Belief, bounded, pinned
+from .likelihood import bounded, pinned
 from .posterior import Posterior
 from .region import (
     change,
@@ -122,7 +122,6 @@ class Adaptive:
     )
     likelihood: bool = option(True, doc="choose the variance components by likelihood")
     doubt: bool = option(True, doc="take a stated noise for a guess if fits deny it")
-    carry: bool = option(True, doc="carry the drift's restlessness between windows")
     explore: bool = option(True, doc="measure where the gradient is least known")
     focus: bool = option(True, doc="shrink the region where it is not quadratic")
     reshape: bool = option(True, doc="turn the region so that all directions show")
@@ -200,7 +199,7 @@ class Adaptive:
                 search = replace(search, B=factor * search.B, champion=champion)
             else:
                 search, returns = compared(state, search, fitted, answers)
-            if fitted.components.interacts and not search.belief.local:
+            if fitted.components.interacts and not search.local:
                 components = replace(fitted.components, log_b=-math.inf)
                 fitted = self._fits.around(state.centre, state, search, components)
             place = search.champion.next_point(search.patience)
@@ -219,8 +218,6 @@ class Adaptive:
             search = replace(search, nu=fitted.nu)
             if self.doubt:
                 search = believed(search)
-            if self.carry:
-                search = replace(search, belief=search.belief.after(fitted))
 
         row, doubted = best_row(
             fitted, search.evidence, search.spread, cautious=self.caution
@@ -379,7 +376,7 @@ class Adaptive:
             loudest=credible_noise(spread) ** 2,
             spacing=spacing,
             evidence=witness(samples, old, new, noise, spacing),
-            belief=Belief(local_is_known=not self.local),
+            local_is_known=not self.local,
             champion=Champion(task.x0, B),
             fitted=None,  # type: ignore[arg-type]  # set below, before it is used
             plan=Plan(task.x0, 0.0, True, True, math.inf),
@@ -427,7 +424,7 @@ class Adaptive:
             chosen = best_answer(self._fits, state, search, cautious=self.caution)
         else:
             chosen = latest_answer(self._fits, state, search, cautious=self.caution)
-        return replace(in_user_units(*chosen), drift_is_local=search.belief.local)
+        return replace(in_user_units(*chosen), drift_is_local=search.local)
 
 
 def _measuring(

@@ -52,7 +52,7 @@ def best_answer(
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(rival[0].window.frame.x[None])))
     if far > _JUDGED_WITHIN:
-        if search.belief.local:
+        if search.local:
             # Late readings say too little of how much lower one was at first, and a
             # fit without a local drift holds near its own centre only.
             return confirmed

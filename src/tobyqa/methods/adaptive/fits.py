@@ -90,10 +90,10 @@ class Fits:
             size, _ = change(fitted, search.B)
             plain = replace(rescaled(fitted.components, size), log_b=-math.inf)
             near = self.around(state.centre, state, search, bounded(plain))
-            near = improve(near, search.spread, search.belief, sweeps, self.fixed)
+            near = self._improve(near, search, sweeps)
             if not near.components.interacts:
                 return near
-        return improve(fitted, search.spread, search.belief, sweeps, self.fixed)
+        return self._improve(fitted, search, sweeps)
 
     def wide(self, centre: int, state: State[Search], search: Search) -> Posterior:
         """The fit of more readings around a centre, its components chosen anew."""
@@ -102,7 +102,10 @@ class Fits:
         wide = self.around(centre, state, search, components, _WIDER)
         if not self.likelihood:
             return wide
-        return improve(wide, search.spread, search.belief, _PATIENT, self.fixed)
+        return self._improve(wide, search, _PATIENT)
+
+    def _improve(self, fitted: Posterior, search: Search, sweeps: int) -> Posterior:
+        return improve(fitted, search.spread, sweeps, self.fixed, local=search.local)
 
     def _window(
         self,

@@ -14,7 +14,7 @@ s       length over which that difference is straight, in regions
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,35 +35,14 @@ _RELATIVE = ("log_a", "log_q", "log_b")  # to the noise
 _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
 _USUAL_LENGTH = math.log(4.0)  # regions
+_CALM, _CALM_STD = -2.0, 2.0  # log q: a drift that bends little within ten readings
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
 
 
-@dataclass(frozen=True)
-class Belief:
-    """What is known of the drift: its restlessness from earlier windows, its kind."""
-
-    log_q: float = -2.0
-    std: float = 2.0
-    local: bool = False  # whether the drift depends on the place
-    local_is_known: bool = False
-
-    def after(self, fitted: Posterior) -> Belief:
-        """A running mean; a window teaches as much as it has readings to spare."""
-        window = fitted.window
-        n = window.U.shape[1]
-        weight = 0.5 * min(1.0, window.spare / (4.0 * n + 20.0)) ** 2
-        change = fitted.components.log_q - self.log_q
-        return replace(
-            self,
-            log_q=self.log_q + weight * change,
-            std=max(0.5, self.std * (1.0 - 0.5 * weight)),
-        )
-
-
-def prior(components: Components, belief: Belief) -> float:
-    """-2 log prior: functions stay quadratic over some regions, drift as before."""
-    restless = (components.log_q - belief.log_q) / belief.std
+def prior(components: Components) -> float:
+    """-2 log prior: functions stay quadratic over some regions, drift is calm."""
+    restless = (components.log_q - _CALM) / _CALM_STD
     curved = components.log_l - _USUAL_LENGTH
     bent = components.log_s - _USUAL_LENGTH if components.interacts else 0.0
     return curved**2 + bent**2 + restless**2
@@ -74,7 +53,7 @@ def start_components(window: Window) -> Components:
     X = np.column_stack([np.ones(window.y.size), window.U, window.theta])
     left_over = window.y - X @ np.linalg.lstsq(X, window.y, rcond=None)[0]
     curved = float(np.log(max(0.01, np.ptp(left_over))))
-    return bounded(Components(curved, _USUAL_LENGTH, -2.0))
+    return bounded(Components(curved, _USUAL_LENGTH, _CALM))
 
 
 def pinned(components: Components, fixed: frozenset[str]) -> Components:
@@ -86,31 +65,32 @@ def pinned(components: Components, fixed: frozenset[str]) -> Components:
 def improve(
     fitted: Posterior,
     spread: float,
-    belief: Belief,
     sweeps: int,
     fixed: frozenset[str],
+    *,
+    local: bool = False,
 ) -> Posterior:
     """Search along each free component, then all relative to the noise at once.
 
-    The step is doubled while that helps.
+    The step is doubled while that helps. `local`: the drift depends on the place.
     """
-    if belief.local:
-        fitted = _with_local_drift(fitted, spread, belief)
+    if local:
+        fitted = _with_local_drift(fitted, spread)
     unused = frozenset() if fitted.components.interacts else _OF_PLACE
     free = [name for name in _BOUNDS if name not in fixed | unused]
     # All are relative to the noise: where that is misjudged, so are they, together.
     louder = tuple(name for name in _RELATIVE if name in free)
-    best, score = fitted, _score(fitted, belief)
+    best, score = fitted, _score(fitted)
     for _ in range(sweeps):
         before = score
         for names in (*((name,) for name in free), louder):
-            best, score = _line_search(best, score, names, spread, belief)
+            best, score = _line_search(best, score, names, spread)
         if before - score < _ENOUGH:
             break
     return best
 
 
-def _with_local_drift(fitted: Posterior, spread: float, belief: Belief) -> Posterior:
+def _with_local_drift(fitted: Posterior, spread: float) -> Posterior:
     """The same fit, with a local drift if that is likely enough, else without."""
     grown = max(float(fitted.window.age[-1]), 1.0)
     length = fitted.components.log_l
@@ -123,7 +103,7 @@ def _with_local_drift(fitted: Posterior, spread: float, belief: Belief) -> Poste
         ]
     trials = [posterior(fitted.window, guess, spread) for guess in guesses]
     possible = [fitted, *(trial for trial in trials if trial is not None)]
-    return min(possible, key=lambda trial: _score(trial, belief))
+    return min(possible, key=_score)
 
 
 def _line_search(
@@ -131,7 +111,6 @@ def _line_search(
     score: float,
     names: tuple[str, ...],
     spread: float,
-    belief: Belief,
 ) -> tuple[Posterior, float]:
     for direction in (_STEP, -_STEP):
         step, improved = direction, False
@@ -141,7 +120,7 @@ def _line_search(
             if moved == best.components:
                 break
             trial = posterior(best.window, moved, spread)
-            trial_score = np.inf if trial is None else _score(trial, belief)
+            trial_score = np.inf if trial is None else _score(trial)
             if trial is None or not score - trial_score > _GAIN:
                 break
             best, score, improved = trial, trial_score, True
@@ -151,12 +130,12 @@ def _line_search(
     return best, score
 
 
-def _score(fitted: Posterior, belief: Belief) -> float:
+def _score(fitted: Posterior) -> float:
     cost = 0.0
     if fitted.components.interacts:
         m, n = fitted.window.U.shape
         cost = n * math.log(m)  # Schwarz: a gradient more to be chosen
-    return fitted.criterion + prior(fitted.components, belief) + cost
+    return fitted.criterion + prior(fitted.components) + cost
 
 
 def bounded(components: Components) -> Components:

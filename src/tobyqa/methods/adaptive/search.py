@@ -15,7 +15,6 @@ from ...state import State, Verdict
 from .champion import Champion
 from .comparison import Ruler, drift_is_local, noise_between
 from .evidence import Evidence, credible_noise, digits, witness
-from .likelihood import Belief
 from .posterior import Posterior
 from .region import size_factor
 from .window import relative_variances
@@ -64,10 +63,11 @@ class Search:
     loudest: float  # noise that a fit of this function may need, in units of that
     spacing: float  # unit of time
     evidence: Evidence  # of the drift
-    belief: Belief  # in its restlessness, and whether it depends on the place
     champion: Champion
     fitted: Posterior
     plan: Plan
+    local: bool = False  # the drift depends on the place
+    local_is_known: bool = False
     aside: Array | None = None  # place that drifts in its own way, in no fit any more
     nu: float = 1.0  # noise variance by the last search of the likelihood
     settled: int = 0  # iterations that found nothing left to gain
@@ -88,8 +88,7 @@ class Search:
     @property
     def patience(self) -> int:
         """Iterations between comparisons; few until the kind of drift is known."""
-        known = self.belief.local_is_known
-        soon = not known and len(self.champion.earlier) < _SOON_OFTEN
+        soon = not self.local_is_known and len(self.champion.earlier) < _SOON_OFTEN
         return _SOON if soon else self.champion.x.size + 20
 
 
@@ -159,7 +158,7 @@ def appeals(search: Search, k: int) -> bool:
         k <= _FIRST_STEPS
         and search.plan.is_step
         and search.champion.rival is None
-        and not search.belief.local_is_known
+        and not search.local_is_known
     )
 
 
@@ -185,15 +184,13 @@ def compared(
             return replace(search, champion=champion.again()), False
         return _appealed(search, samples, champion, champion.rival)
     ruler = _ruler(search, fitted, samples, comparisons)
-    belief = search.belief
-    if not belief.local_is_known:
+    if not search.local_is_known:
         local, known = drift_is_local(samples, comparisons, ruler)
         known &= not search.noise_is_guessed or len(comparisons) >= _LEAST_IF_GUESSED
-        belief = replace(belief, local=local, local_is_known=known)
-        search = replace(search, belief=belief)
+        search = replace(search, local=local, local_is_known=known)
     ahead, error = ruler.ahead(samples, champion.rows)
-    undecided = not belief.local_is_known
-    if belief.local:
+    undecided = not search.local_is_known
+    if search.local:
         ahead, error = ruler.ahead_at_start(samples, champion.x, champion.rival)
         close = error <= _CLOSE or abs(ahead) > _FAR_AHEAD * error
         undecided |= not close and len(comparisons) < _MOST_AT_START
@@ -222,7 +219,7 @@ def _appealed(
     lines = Ruler(noise, 0.0, search.spacing).lines(samples, champion.x, step)
     if lines is None or not lines.drift_apart(least, most):
         return kept, False
-    kept = replace(kept, belief=replace(kept.belief, local=True, local_is_known=True))
+    kept = replace(kept, local=True, local_is_known=True)
     ahead, error = lines.ahead
     if ahead > -_FAR_AHEAD * error * max(lines.misfit, least):
         return kept, False

@@ -42,12 +42,7 @@ def in_unit(
     ratio = unit / search.noise
     log = math.log(ratio)
     return (
-        replace(
-            search,
-            noise=unit,
-            evidence=search.evidence.divided(ratio),
-            belief=replace(search.belief, log_q=search.belief.log_q - log),
-        ),
+        replace(search, noise=unit, evidence=search.evidence.divided(ratio)),
         bounded(
             replace(
                 components,
