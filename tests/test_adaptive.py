@@ -500,6 +500,25 @@ def test_every_ablation_is_a_search_of_its_own(change):
     assert rosenbrock(changed.x) < rosenbrock(rng_start)
 
 
+@pytest.mark.parametrize(
+    ("stated", "is_denied"), [(1.0, False), (0.1, True), (10.0, True)]
+)
+def test_a_stated_noise_is_doubted_only_if_the_readings_deny_it(stated, is_denied):
+    """Else the method is the same with and without doubt, to the last bit."""
+    asked = []
+    for doubt in (True, False):
+        rng = np.random.default_rng(1)
+        method = Adaptive(doubt=doubt)
+        opt = Optimizer(np.zeros(3), method=method, noise=stated, maxfev=120, rng=0)
+        while not opt.done:
+            trial = opt.ask()
+            opt.tell(trial, 100.0 * bowl(trial.x) + 0.3 * opt.nfev + rng.normal())
+        asked.append(opt.result().history.x)
+        if doubt:
+            assert 0.7 < opt.result().noise_std < 1.4
+    assert np.array_equal(*asked) == (not is_denied)
+
+
 @pytest.mark.parametrize("beta", [0.0, 1.0, 100.0])
 def test_without_noise_a_bowl_is_solved_under_any_steady_drift(beta):
     for n, budget in ((2, 100), (6, 200)):

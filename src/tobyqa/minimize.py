@@ -71,7 +71,8 @@ def minimize(
         ``"adaptive"``, ``"paper"`` (the published algorithm), or a settings object
         such as ``tobyqa.Adaptive(window=100)``.
     noise : float, optional
-        Standard deviation of a reading; None: estimated from the readings.
+        Standard deviation of a reading; None: estimated from the readings. A rough
+        value will do: ``adaptive`` corrects it, though at some cost.
     maxfev : int, optional
         Budget of evaluations; 500 n by default.
     initial_radius : float, optional

@@ -51,7 +51,8 @@ class Optimizer:
         ``"adaptive"``, ``"paper"`` (the published algorithm), or a settings object
         such as ``tobyqa.Adaptive(window=100)``.
     noise : float, optional
-        Standard deviation of a reading; None: estimated from the readings.
+        Standard deviation of a reading; None: estimated from the readings. A rough
+        value will do: ``adaptive`` corrects it, though at some cost.
     maxfev : int, optional
         How many trials may be asked for; None: no limit.
     initial_radius : float, optional

@@ -35,7 +35,7 @@ _RELATIVE = ("log_a", "log_q", "log_b")  # to the noise
 _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
 _USUAL_LENGTH = math.log(4.0)  # regions
-_CALM, _CALM_STD = -2.0, 2.0  # log q: a drift that bends little within ten readings
+_CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
 
