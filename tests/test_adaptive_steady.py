@@ -92,6 +92,22 @@ def test_the_centre_moves_to_a_lower_place_only_if_that_is_known(times_seen, is_
     assert (points[row, 0] == 0.9) == is_taken
 
 
+@pytest.mark.parametrize(("loudest", "is_taken"), [(20.0, True), (0.1, False)])
+def test_a_fit_that_explains_nothing_gives_local_drift_no_credit(loudest, is_taken):
+    """With it, a search that had been down at 1e12 ended at 1e17."""
+    rng = np.random.default_rng(0)
+    points = rng.choice([-0.9, -0.5, 0.0, 0.5, 0.9], size=(60, 1))
+    points[0] = 0.0
+    # Lower on the right at the start, higher there by now.
+    drift = 0.2 * points[:, 0] * (np.arange(60) - 30)
+    readings = drift + NOISE * rng.standard_normal(60)
+    window = window_of_one_each(points, readings)
+    fitted = posterior(window, Components(1.0, 1.4, -2.0, 1.0), spread=1.0)
+    assert math.sqrt(fitted.nu) == pytest.approx(1.0, abs=0.3)
+    row, _ = best_row(fitted, Evidence(0.0, 0.0, 1e3), 5.0, loudest)
+    assert (points[row, 0] > 0.0) == is_taken
+
+
 @pytest.mark.parametrize("seed", [13, 14])
 def test_a_chaotic_drift_does_not_lead_the_search_astray(seed):
     """Once a low place is found, the centre stays about as low."""

@@ -220,7 +220,11 @@ class Adaptive:
                 search = believed(search)
 
         row, doubted = best_row(
-            fitted, search.evidence, search.spread, cautious=self.caution
+            fitted,
+            search.evidence,
+            search.spread,
+            search.loudest,
+            cautious=self.caution,
         )
         centre_is_fresh = state.centre == len(state.samples) - 1
         if doubted and self.verify and not centre_is_fresh:

@@ -69,7 +69,9 @@ def latest_answer(
     """The answer by what lies around the centre."""
     assert state.centre is not None
     wide = fits.wide(state.centre, state, search)
-    row, _ = best_row(wide, search.evidence, search.spread, cautious=cautious)
+    row, _ = best_row(
+        wide, search.evidence, search.spread, search.loudest, cautious=cautious
+    )
     wide = fits.wide(int(wide.window.rows[row]), state, search)
     return wide, recommended(wide, search.loudest)
 

@@ -84,7 +84,9 @@ def witness(
     return Evidence(float(slope), std / abs(float(gap)), 0.0)
 
 
-def _may_be_local_drift(fitted: Posterior, spread: float) -> NDArray[np.bool_]:
+def _may_be_local_drift(
+    fitted: Posterior, spread: float, loudest: float
+) -> NDArray[np.bool_]:
     """Whether places read little enough higher now than the centre does.
 
     Else a local drift could explain any rise: time has to tell.
@@ -93,14 +95,19 @@ def _may_be_local_drift(fitted: Posterior, spread: float) -> NDArray[np.bool_]:
     now = fitted.smooth + fitted.local_drift * age[-1] / np.maximum(age, 1.0)
     # A guess of the noise may be far too low.
     is_loud = fitted.nu > _LOUD * credible_noise(spread - 1.0) ** 2
-    credit = 0.0 if is_loud else _CREDIT
+    credit = _CREDIT if explains_readings(fitted, loudest) and not is_loud else 0.0
     possible = now <= fitted.smooth[centre] + credit
     possible[centre] = True
     return np.asarray(possible)
 
 
 def best_row(
-    fitted: Posterior, evidence: Evidence, spread: float, *, cautious: bool = True
+    fitted: Posterior,
+    evidence: Evidence,
+    spread: float,
+    loudest: float = math.inf,
+    *,
+    cautious: bool = True,
 ) -> tuple[int, bool]:
     """The row in the region that is lowest and that the readings do not deny.
 
@@ -122,7 +129,7 @@ def best_row(
     candidate[window.centre] = known[window.centre] = True
     if fitted.components.interacts:
         # The lowest of them may all be hardly known.
-        rows = np.flatnonzero(candidate & _may_be_local_drift(fitted, spread))
+        rows = np.flatnonzero(candidate & _may_be_local_drift(fitted, spread, loudest))
     else:
         rows = np.flatnonzero(candidate)
         rows = rows[np.argsort(fitted.smooth[rows], kind="stable")[:_CONTENDERS]]
