@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tobyqa
 from drawn_runs import drifting_apart
+from tobyqa.methods.adaptive.answer import gauges
 from tobyqa.methods.adaptive.champion import Champion
 from tobyqa.methods.adaptive.comparison import Ruler, drift_is_local, noise_between
 from tobyqa.samples import SampleSet
@@ -231,3 +232,16 @@ def test_a_local_drift_does_not_bend_the_search(seed, noise):
     assert drifting_bowl(res.x, 0.0) < 0.2
     assert drifting_bowl(bent.x, 0.0) > 100.0
     assert (res.drift_is_local, bent.drift_is_local) == (True, False)
+
+
+def test_gauges_are_those_of_the_latest_fit_while_places_are_compared():
+    opt = tobyqa.Optimizer(np.zeros(2), noise=0.2, maxfev=80, rng=0)
+    rng, compared = np.random.default_rng(0), 0
+    for t in range(80):
+        trial = opt.ask()
+        opt.tell(trial, drifting_bowl(trial.x, t) + 0.2 * rng.normal(), t=float(t))
+        search = opt._state.memory
+        if search is not None:
+            compared += search.plan.verifies
+            assert opt._state.gauges == gauges(search.fitted)
+    assert compared > 5

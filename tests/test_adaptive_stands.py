@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,6 +102,18 @@ def test_readings_nobody_asked_for_are_fitted_while_a_trial_waits():
         opt.tell(x, bowl(x) + NOISE * rng.normal(), t=float(k))
         assert opt.progress().t == k
     assert bowl(opt.progress().x) < 0.05
+
+
+def test_a_region_does_not_shrink_on_readings_nobody_asked_for():
+    """Or they would soon all lie outside, and it would shrink because of that."""
+    opt = begun(bowl, 30, start=0.0, maxfev=40)
+    search = opt._state.memory
+    blurred = replace(search, plan=replace(search.plan, blurred=True))
+    sizes = [
+        opt.method._size_factor(opt._state, blurred, answers, search.fitted)
+        for answers in (False, True)
+    ]
+    assert sizes[0] >= 1.0 > sizes[1]
 
 
 def test_the_quick_look_is_of_now_and_its_drift_ends_there():
