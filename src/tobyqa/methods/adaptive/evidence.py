@@ -105,13 +105,14 @@ def best_row(
     fitted: Posterior,
     evidence: Evidence,
     spread: float,
-    loudest: float = math.inf,
+    loudest: float,
     *,
     cautious: bool = True,
 ) -> tuple[int, bool]:
     """The row in the region that is lowest and that the readings do not deny.
 
-    `cautious`: lowest at worst, see `_at_worst`.
+    `loudest`: noise beyond which a fit explains nothing. `cautious`: lowest at worst,
+    see `_at_worst`.
 
     A point owes its rank to the drift correction if its reading is higher than the
     centre's. It is taken only as far as the drift has been seen to go; the flag says
