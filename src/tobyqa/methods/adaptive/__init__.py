@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +49,10 @@ from .answer import (
 )
 from .champion import Champion
 from .evidence import best_row, credible_noise, digits, witness
+from .excursion import Excursion, destination, is_due
 from .fits import Fits
 from .likelihood import bounded, pinned
-from .posterior import Posterior
+from .posterior import Components, Posterior
 from .region import (
     change,
     is_outdated,
@@ -139,6 +141,9 @@ class Adaptive:
         True, doc="look again at a first step that such a drift may have turned down"
     )
     shuffle: bool = option(True, doc="take the first points in random order")
+    excursions: bool = option(
+        True, doc="search elsewhere once nothing is gained and readings are left"
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -158,10 +163,14 @@ class Adaptive:
         """The next point of the probe, then the planned one."""
         if state.memory is None:
             return Proposal(self._probe_point(state))
+        if state.memory.excursion is not None:
+            return self._elsewhere.propose(state.memory.excursion.state)
         return Proposal(state.memory.plan.x)
 
     def absorb(self, state: State[Search], observation: Observation) -> State[Search]:
         """Take a reading in, refit, and plan the next point."""
+        if state.memory is not None and state.memory.excursion is not None:
+            return self._abroad(state, state.memory, observation)
         if observation.failed:
             return after_failure(state)
         samples = with_reading(state.samples, observation)
@@ -181,6 +190,33 @@ class Adaptive:
             return state
         return self._iterate(state, state.memory, observation.asked)
 
+    def _abroad(
+        self, state: State[Search], search: Search, observation: Observation
+    ) -> State[Search]:
+        """An observation while a search elsewhere is under way; a failure ends that."""
+        excursion, method = search.excursion, self._elsewhere
+        assert excursion is not None
+        state = replace(state, verdict=Verdict(False))
+        if observation.failed:
+            search = replace(search, excursion=None)
+            return replace(state, failures=state.failures + 1, memory=search)
+        state = replace(
+            state,
+            samples=with_reading(state.samples, observation),
+            readings=state.readings + observation.asked,
+            iterations=state.iterations + 1,
+            failures=0,
+        )
+        there = excursion.state
+        answers = np.array_equal(observation.x, method.propose(there).x)
+        observation = replace(observation, asked=observation.asked and answers)
+        excursion = replace(excursion, state=method.absorb(there, observation))
+        if not excursion.is_over:
+            return replace(state, memory=replace(search, excursion=excursion))
+        champion = search.champion.challenged_from_afar(excursion.found(search.noise))
+        search = replace(search, excursion=None, champion=champion)
+        return _measuring(champion.x, state, search, search.fitted)
+
     def _iterate(
         self, state: State[Search], search: Search, asked: bool
     ) -> State[Search]:
@@ -193,20 +229,22 @@ class Adaptive:
         state, search = learned(replace(state, iterations=k), search)
         assert state.centre is not None
         if self.home:
-            returns = False
+            home = None
             if self.appeal and answers and factor < 1.0 and appeals(search, k):
                 champion = search.champion.appealed(state.samples.points[-1])
                 search = replace(search, B=factor * search.B, champion=champion)
             else:
-                search, returns = compared(state, search, fitted, answers)
+                search, home = compared(state, search, fitted, answers)
             if fitted.components.interacts and not search.local:
                 components = replace(fitted.components, log_b=-math.inf)
                 fitted = self._fits.around(state.centre, state, search, components)
             place = search.champion.next_point(search.patience)
             if place is not None:
                 return _measuring(place, state, search, fitted)
-            if returns:
-                return self._home(state, search, fitted)
+            if home is not None:
+                return self._home(state, search, home)
+            if answers and self._is_free_to_leave(state) and is_due(search, fitted):
+                search = self._leaving(state, search)
 
         # It costs as much as the window is long, and teaches less, the longer it is.
         interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
@@ -274,14 +312,16 @@ class Adaptive:
         return factor
 
     def _home(
-        self, state: State[Search], search: Search, fitted: Posterior
+        self, state: State[Search], search: Search, components: Components
     ) -> State[Search]:
         """Go on from the best place so far."""
+        if not search.local:
+            components = replace(components, log_b=-math.inf)
         row = int(state.samples.rows_at(search.champion.x)[-1])
         accepted = row == len(state.samples) - 1
         state = replace(state, centre=row, verdict=Verdict(accepted))
         search = replace(search, B=search.champion.B)
-        there = self._fits.around(row, state, search, fitted.components)
+        there = self._fits.around(row, state, search, components)
         return self._plan(state, search, there)
 
     def _plan(
@@ -397,6 +437,22 @@ class Adaptive:
             fixed.append("log_l")
         return Fits(self.window, self.reach, frozenset(fixed), self.likelihood)
 
+    @cached_property
+    def _elsewhere(self) -> Adaptive:
+        """The method of an excursion; what kind of drift there is, is known by then."""
+        return replace(self, excursions=False, local=False)
+
+    def _is_free_to_leave(self, state: State[Search]) -> bool:
+        """Not where the search is to stop instead."""
+        return self.excursions and state.task.has_budget and self.ftol == 0.0
+
+    def _leaving(self, state: State[Search], search: Search) -> Search:
+        """Another search begins; this one will go on as it is planned to."""
+        there = self._elsewhere.start(destination(state, search))
+        champion = Champion(search.champion.x, search.champion.B)
+        excursion = Excursion(there, longest=state.readings)
+        return replace(search, champion=champion, excursion=excursion)
+
     def _settled(self, state: State[Search], search: Search, fitted: Posterior) -> int:
         """Iterations up to this one that found nothing left to gain.
 
@@ -417,7 +473,7 @@ class Adaptive:
     def estimate(self, state: State[Search], *, quick: bool = False) -> Estimate:
         """The best point by all that was seen; `quick`: by the search's own fit.
 
-        Its values are those of now, the time of the newest reading.
+        Its values are those of the time of the newest reading it is made of.
         """
         if state.memory is None or state.centre is None:
             return first_readings(state)

@@ -5,7 +5,7 @@ content with itself. So now and then the centre is compared with the best place 
 came before it, by readings: there, here, and there again, so that a steady drift
 cancels. The first comparison is repeated until it is known whether the drift depends
 on the place; see `comparison`. If one of the first steps is turned down, it may be for
-that reason: it is compared as well.
+that reason: it is compared as well. So is what a search from elsewhere finds.
 """
 
 from __future__ import annotations
@@ -16,11 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...samples import SampleSet
+from .posterior import Components
 
 Array = NDArray[np.float64]
 
 _APART = 0.3  # regions; nearer, there is nothing to compare
 _READINGS = 3  # of a comparison
+
+
+@dataclass(frozen=True)
+class Find:
+    """What a search from elsewhere found: a place, and how to go on from there."""
+
+    x: Array
+    B: Array
+    components: Components
 
 
 @dataclass(frozen=True)
@@ -30,10 +40,12 @@ class Champion:
     x: Array
     B: Array
     waited: int = 0  # iterations since the last comparison
+    idle: int = 0  # comparisons in a row that showed no gain
     rival: Array | None = None
     rows: tuple[int, ...] = ()  # readings of the comparison so far
     earlier: tuple[tuple[int, ...], ...] = ()  # of those before it, same two places
     is_appeal: bool = False  # the rival is a step that was turned down, no centre
+    found: Find | None = None  # the rival is what another search found
 
     @property
     def is_complete(self) -> bool:
@@ -46,7 +58,12 @@ class Champion:
         return self.rival if len(self.rows) == 1 else self.x
 
     def _rests(self, patience: int) -> bool:
-        return not self.rows and not self.is_appeal and self.waited < patience
+        is_urgent = self.is_appeal or self.found is not None
+        return not self.rows and not is_urgent and self.waited < patience
+
+    def rounds(self, patience: int) -> int:
+        """How many times in a row nothing was gained, or nothing was to be compared."""
+        return self.idle + max(self.waited - 1, 0) // patience
 
     def challenged(self, centre: Array, B: Array, patience: int) -> Champion:
         """One iteration later: the centre is a rival once it has come some way."""
@@ -55,11 +72,17 @@ class Champion:
         if self.rival is not None:
             return self
         u = np.linalg.solve(B, centre - self.x)
-        return replace(self, rival=centre) if u @ u > _APART**2 else self
+        if u @ u > _APART**2:
+            return replace(self, rival=centre)
+        return replace(self, waited=self.waited + 1)
 
     def appealed(self, step: Array) -> Champion:
         """A step that was turned down is compared too, and at once."""
         return Champion(self.x, self.B, rival=step, is_appeal=True)
+
+    def challenged_from_afar(self, found: Find) -> Champion:
+        """What another search found is compared at once."""
+        return Champion(self.x, self.B, rival=found.x, found=found)
 
     def heard(self, samples: SampleSet, row: int, patience: int) -> Champion:
         """After a reading; one at another place, as after failures, ends it."""
@@ -68,7 +91,7 @@ class Champion:
             return self
         if not np.array_equal(samples.points[row], place):
             if not self.earlier:
-                return Champion(self.x, self.B)
+                return Champion(self.x, self.B, idle=self.idle)
             return replace(self, rows=(), waited=0)
         return replace(self, rows=(*self.rows, row))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,12 @@ from ...state import State, Verdict
 from .champion import Champion
 from .comparison import Ruler, drift_is_local, noise_between
 from .evidence import Evidence, credible_noise, digits, witness
-from .posterior import Posterior
+from .posterior import Components, Posterior
 from .region import size_factor
 from .window import relative_variances
+
+if TYPE_CHECKING:
+    from .excursion import Excursion
 
 Array = NDArray[np.float64]
 
@@ -26,6 +30,7 @@ _DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
 _BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _FAR_AHEAD = 3.0  # standard errors
+_GAIN = 1.0  # noise levels between two comparisons; less is none
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
 _MOST_AT_START = 6  # comparisons of two places until they are known that well
 _FIRST_STEPS = 4  # iterations whose steps may appeal
@@ -71,6 +76,7 @@ class Search:
     aside: Array | None = None  # place that drifts in its own way, in no fit any more
     nu: float = 1.0  # noise variance by the last search of the likelihood
     settled: int = 0  # iterations that found nothing left to gain
+    excursion: Excursion | None = None  # another search, from elsewhere
 
     @property
     def noise_is_guessed(self) -> bool:
@@ -164,25 +170,28 @@ def appeals(search: Search, k: int) -> bool:
 
 def compared(
     state: State[Search], search: Search, fitted: Posterior, answers: bool
-) -> tuple[Search, bool]:
-    """The best place so far after the newest reading; whether to go on from there.
+) -> tuple[Search, Components | None]:
+    """The best place so far after the newest reading.
 
-    `answers`: the reading is of the point that was planned last.
+    With the components to go on from there, if the search should. `answers`: the
+    reading is of the point that was planned last.
     """
     champion, samples = search.champion, state.samples
     patience = search.patience
-    if answers:
-        champion = champion.heard(samples, len(samples) - 1, patience)
+    if not answers:
+        return search, None
+    champion = champion.heard(samples, len(samples) - 1, patience)
     if not champion.is_complete:
         champion = champion.challenged(state.centre_point, search.B, patience)
-        return replace(search, champion=champion), False
+        return replace(search, champion=champion), None
     assert champion.rival is not None
     comparisons = (*champion.earlier, champion.rows)
     if champion.is_appeal:
         enough = _APPEAL_IF_GUESSED if search.noise_is_guessed else _APPEAL
         if len(comparisons) < enough:
-            return replace(search, champion=champion.again()), False
-        return _appealed(search, samples, champion, champion.rival)
+            return replace(search, champion=champion.again()), None
+        search, is_lower = _appealed(search, samples, champion, champion.rival)
+        return search, fitted.components if is_lower else None
     ruler = _ruler(search, fitted, samples, comparisons)
     if not search.local_is_known:
         local, known = drift_is_local(samples, comparisons, ruler)
@@ -195,12 +204,27 @@ def compared(
         close = error <= _CLOSE or abs(ahead) > _FAR_AHEAD * error
         undecided |= not close and len(comparisons) < _MOST_AT_START
     if undecided:
-        return replace(search, champion=champion.again()), False
+        return replace(search, champion=champion.again()), None
+    champion, home = _decided(search, fitted, ahead, error)
+    return replace(search, champion=champion), home
+
+
+def _decided(
+    search: Search, fitted: Posterior, ahead: float, error: float
+) -> tuple[Champion, Components | None]:
+    """The better one of two places; the components to go on from there, if so."""
+    champion = search.champion
+    assert champion.rival is not None
+    if champion.found is not None:
+        if ahead < -_FAR_AHEAD * error:
+            found = champion.found
+            return Champion(found.x, found.B), found.components
+        return Champion(champion.x, champion.B), None
+    idle = 0 if ahead < -_GAIN else champion.idle + 1
     if ahead < 0.0:
-        champion = Champion(champion.rival, search.B)
-    else:
-        champion = Champion(champion.x, champion.B)
-    return replace(search, champion=champion), ahead > _FAR_AHEAD * error
+        return Champion(champion.rival, search.B, idle=idle), None
+    best = Champion(champion.x, champion.B, idle=idle)
+    return best, fitted.components if ahead > _FAR_AHEAD * error else None
 
 
 def _appealed(
