@@ -7,13 +7,8 @@ depend on the place, variance components by restricted likelihood, and a region 
 stays large enough for differences to stand out of the noise and is shaped so that every
 direction is equally visible.
 
-==========  ================================================================
-symbol      meaning
-==========  ================================================================
-B           region {centre + B u : |u| <= 1}
-g, H        gradient and Hessian at the centre, in units of u and of noise
-e, Q        eigenvalues and eigenvectors of H
-==========  ================================================================
+B is the region {centre + B u : |u| <= 1}; e and Q are the eigenvalues and eigenvectors
+of the Hessian at the centre, in units of u and of noise.
 """
 
 from __future__ import annotations
@@ -38,7 +33,7 @@ from ...state import (
     first_readings,
     with_reading,
 )
-from ...step import ball_step
+from . import probe
 from .answer import (
     best_answer,
     expected_excess,
@@ -48,10 +43,11 @@ from .answer import (
     recommended,
 )
 from .champion import Champion
-from .evidence import best_row, credible_noise, digits, witness
+from .evidence import best_row
 from .excursion import Excursion, destination, is_due
 from .fits import Fits
 from .likelihood import bounded, pinned
+from .plan import planned
 from .posterior import Components, Posterior
 from .region import (
     change,
@@ -61,9 +57,6 @@ from .region import (
     rounded,
 )
 from .search import (
-    BELIEVED,
-    GUESSED,
-    Plan,
     Search,
     after_failure,
     appeals,
@@ -73,13 +66,11 @@ from .search import (
     learned,
     status_of,
 )
-from .unit import NOISE_FLOOR, assumed_noise, in_unit
+from .unit import assumed_noise, in_unit
 from .window import FARTHEST, coefficients
 
 Array = NDArray[np.float64]
 
-_SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
-_BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _OTHER_NOISE = math.log(2.0)  # change of its variance that calls for other components
 _READINGS_A_REFIT = 25  # in the window, for each reading between likelihood searches
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
@@ -162,7 +153,7 @@ class Adaptive:
     def propose(self, state: State[Search]) -> Proposal:
         """The next point of the probe, then the planned one."""
         if state.memory is None:
-            return Proposal(self._probe_point(state))
+            return Proposal(probe.probe_point(state, shuffle=self.shuffle))
         if state.memory.excursion is not None:
             return self._elsewhere.propose(state.memory.excursion.state)
         return Proposal(state.memory.plan.x)
@@ -184,8 +175,10 @@ class Adaptive:
             verdict=Verdict(accepted=reading_is_start),
         )
         if state.memory is None:
-            probe_is_complete = state.readings == 2 * state.task.x0.size + 2
-            return self._begin(state) if probe_is_complete else state
+            if state.readings < probe.size(state.task.x0.size):
+                return state
+            state, search = probe.begun(state, self._fits, may_be_local=self.local)
+            return self._iterate(state, search, asked=False)
         if state.status is Status.UNBOUNDED:
             return state
         return self._iterate(state, state.memory, observation.asked)
@@ -327,35 +320,12 @@ class Adaptive:
     def _plan(
         self, state: State[Search], search: Search, fitted: Posterior
     ) -> State[Search]:
-        """The next point: the model's minimum in the region, or the least known way."""
-        g, (e, Q) = fitted.g, fitted.eigen
-        # The quadratic knows the centre only, the fit every reading: it says how far
-        # the quadratic's step can be trusted.
-        steps = np.outer(_SHORTER, ball_step(g, e, Q))
-        falls = fitted.falls(steps)
-        s = steps[falls.argmax()]
-        variances, directions = np.linalg.eigh(fitted.gradient_covariance)
-        unresolved = math.sqrt(max(variances[-1], 0.0)) > 0.5 * math.sqrt(g @ g)
-        explores = self.explore and unresolved and state.iterations % 2 == 0
-        u = s
-        if explores:
-            v = directions[:, -1]
-            u = 0.3 * s + (-v if g @ v > 0 else v)
-            u = u / math.sqrt(u @ u)
-        plan = Plan(
-            x=fitted.window.frame.point(u),
-            predicted=max(float(falls.max()), 0.0),
-            unresolved=unresolved,
-            explores=explores,
-            visible=float(np.maximum(0.5 * np.abs(e), np.abs(Q.T @ g)).max()),
-            # A local drift leaves the gradient at the start unknown at any size.
-            blurred=unresolved
-            and variances[-1] > _BLUR**2
-            and fitted.window.is_dense
-            and not fitted.components.interacts,
-        )
+        """The next point, the shape of the region, and whether to stop."""
+        may_explore = self.explore and state.iterations % 2 == 0
+        plan = planned(fitted, may_explore=may_explore)
+        e, Q = fitted.eigen
         B = search.B
-        enough = fitted.window.y.size >= coefficients(g.size)
+        enough = fitted.window.y.size >= coefficients(e.size)
         if self.reshape and enough and not fitted.is_off:
             B = reshaped(B, fitted, e, Q)
         if state.iterations % 5 == 0:
@@ -374,59 +344,6 @@ class Adaptive:
         )
 
     # -- its parts -------------------------------------------------------------------
-
-    def _probe_point(self, state: State[Search]) -> Array:
-        """x0, the points x0 +- radius e_j in random order, x0 again.
-
-        In a fixed order the curvature would look like drift. Nearer after failures.
-        """
-        x, k = state.task.x0.copy(), state.readings
-        if 0 < k <= 2 * x.size:
-            assert state.task.radius is not None
-            order = np.arange(2 * x.size)
-            if self.shuffle:
-                order = np.random.default_rng(state.task.seed).permutation(order)
-            distance = math.ldexp(state.task.radius, -state.failures)
-            x[order[k - 1] // 2] += distance if order[k - 1] % 2 == 0 else -distance
-        return x
-
-    def _begin(self, state: State[Search]) -> State[Search]:
-        """The probe is complete: the first fit."""
-        task, samples = state.task, state.samples
-        assert task.radius is not None
-        assert state.centre is not None
-        old, new = state.centre, len(samples) - 1  # both at x0
-        values, times = samples.values, samples.times[samples.asked]
-        probe = values[samples.asked]
-        noise, spread = task.noise, BELIEVED
-        if noise is None:
-            # x0 was measured twice; their difference is all there is to go by.
-            noise, spread = abs(values[new] - values[old]) / 1.4, GUESSED
-        stated = float(noise)
-        noise = max(
-            stated,
-            NOISE_FLOOR * float(np.ptp(probe)),
-            digits(float(np.abs(probe).max())),
-        )
-        span = float(np.ptp(times))
-        spacing = span / (times.size - 1) if span > 0 else 1.0
-        state = replace(state, centre=new)
-        B = task.radius * np.eye(task.x0.size)
-        search = Search(
-            B=B,
-            noise=noise,
-            stated=stated,
-            spread=spread,
-            loudest=credible_noise(spread) ** 2,
-            spacing=spacing,
-            evidence=witness(samples, old, new, noise, spacing),
-            local_is_known=not self.local,
-            champion=Champion(task.x0, B),
-            fitted=None,  # type: ignore[arg-type]  # set below, before it is used
-            plan=Plan(task.x0, 0.0, True, True, math.inf),
-        )
-        fitted = self._fits.first(state, new, search)
-        return self._iterate(state, replace(search, fitted=fitted), asked=False)
 
     @property
     def _fits(self) -> Fits:
