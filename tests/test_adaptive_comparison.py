@@ -15,6 +15,7 @@ from drawn_runs import drifting_apart
 from tobyqa.methods.adaptive.answer import gauges
 from tobyqa.methods.adaptive.champion import Champion
 from tobyqa.methods.adaptive.comparison import Ruler, drift_is_local, noise_between
+from tobyqa.methods.adaptive.search import decided
 from tobyqa.samples import SampleSet
 
 PATIENCE = 20
@@ -245,3 +246,19 @@ def test_gauges_are_those_of_the_latest_fit_while_places_are_compared():
             compared += search.plan.verifies
             assert opt._state.gauges == gauges(search.fitted)
     assert compared > 5
+
+
+@pytest.mark.parametrize(
+    ("local", "ahead", "winner"),
+    [(False, -0.5, THERE), (False, 0.5, HERE), (True, -0.5, HERE), (True, -5.0, THERE)],
+)
+def test_late_readings_replace_a_place_known_from_the_start_only_if_sure(
+    local, ahead, winner
+):
+    """A chain of decisions by sign alone led searches away from minima they had."""
+    search = drifting_apart()._state.memory
+    champion = Champion(HERE, np.eye(2), rival=THERE)
+    search = replace(search, local=local, champion=champion)
+    best, home = decided(search, search.fitted, ahead, error=2.0)
+    np.testing.assert_array_equal(best.x, winner)
+    assert home is None

@@ -178,3 +178,21 @@ def test_the_default_returns_the_lower_minimum():
         lambda x: two_wells(x) + NOISE * rng.normal(), START, noise=NOISE, maxfev=500
     )
     assert two_wells(res.x) < -2.0
+
+
+def test_what_an_unfinished_excursion_has_found_may_be_the_answer():
+    """Lower by many standard errors; a drift that is not known hides what is not."""
+    reading = drifting(0)
+    opt = Optimizer(START, method=Adaptive(radius=1.0), noise=NOISE, maxfev=400, rng=0)
+    found = False
+    for k in range(400):
+        trial = opt.ask()
+        opt.tell(trial, reading(trial.x, k))
+        if is_away(opt):
+            there = opt._state.memory.excursion.state
+            found = there.memory is not None and two_wells(there.centre_point) < -2.0
+        if found:
+            break
+    assert found
+    assert two_wells(opt._state.centre_point) > 1.0
+    assert two_wells(opt.result().x) < -1.5

@@ -40,6 +40,7 @@ from .answer import (
     gauges,
     in_user_units,
     latest_answer,
+    lower_now,
     recommended,
 )
 from .champion import Champion
@@ -397,11 +398,21 @@ class Adaptive:
         search = state.memory
         if quick:
             chosen = search.fitted, recommended(search.fitted, search.loudest)
-        elif self.home:
-            chosen = best_answer(self._fits, state, search, cautious=self.caution)
         else:
-            chosen = latest_answer(self._fits, state, search, cautious=self.caution)
+            chosen = self._answer(state, search)
         return replace(in_user_units(*chosen), drift_is_local=search.local)
+
+    def _answer(self, state: State[Search], search: Search) -> tuple[Posterior, Array]:
+        """The fit that is to tell, and the position in its region."""
+        fits, cautious = self._fits, self.caution
+        if not self.home:
+            return latest_answer(fits, state, search, cautious=cautious)
+        answer = best_answer(fits, state, search, cautious=cautious)
+        there = None if search.excursion is None else search.excursion.state
+        if there is None or there.memory is None:
+            return answer
+        away = latest_answer(fits, there, there.memory, cautious=cautious)
+        return lower_now(answer, away, float(state.samples.times[-1]))
 
 
 def _measuring(

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 _Answer = tuple[Posterior, Array]  # a fit and a position in its region
 
 _INSIDE = 0.5  # regions; a minimum farther out is not believed
+_SURELY = 3.0  # standard errors
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
@@ -74,6 +75,24 @@ def latest_answer(
     )
     wide = fits.wide(int(wide.window.rows[row]), state, search)
     return wide, recommended(wide, search.loudest)
+
+
+def lower_now(home: _Answer, away: _Answer, now: float) -> _Answer:
+    """The answer at home, unless the one of a search elsewhere is surely lower now.
+
+    Each by its own fit, so the error of the first one grows with the time since.
+    """
+    (value, error), (other, other_error) = _value(home, now), _value(away, now)
+    is_lower = value - other > _SURELY * math.hypot(error, other_error)
+    return away if is_lower else home
+
+
+def _value(answer: _Answer, time: float) -> tuple[float, float]:
+    """What would be read there, and its standard error, in the user's units."""
+    fitted, u = answer
+    value, variance = fitted.predicted(u, time)
+    scale = fitted.noise_std
+    return fitted.window.frame.level + scale * value, scale * math.sqrt(variance)
 
 
 def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:
@@ -131,13 +150,13 @@ def in_user_units(fitted: Posterior, u: Array) -> Estimate:
     times = np.linspace(frame.first, now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
     rate, rate_std = fitted.drift_rate
-    value, value_variance = fitted.predicted(u, now)
+    value, value_std = _value((fitted, u), now)
     return Estimate(
         x=frame.point(u),
         x_std=x_std,
         t=now,
-        fun=frame.level + scale * value,
-        fun_std=scale * math.sqrt(value_variance),
+        fun=value,
+        fun_std=value_std,
         jac=scale * (back.T @ (fitted.g + H @ u)),
         hess=scale * (back.T @ H @ back),
         drift_rate=scale * rate,

@@ -205,11 +205,11 @@ def compared(
         undecided |= not close and len(comparisons) < _MOST_AT_START
     if undecided:
         return replace(search, champion=champion.again()), None
-    champion, home = _decided(search, fitted, ahead, error)
+    champion, home = decided(search, fitted, ahead, error)
     return replace(search, champion=champion), home
 
 
-def _decided(
+def decided(
     search: Search, fitted: Posterior, ahead: float, error: float
 ) -> tuple[Champion, Components | None]:
     """The better one of two places; the components to go on from there, if so."""
@@ -221,7 +221,9 @@ def _decided(
             return Champion(found.x, found.B), found.components
         return Champion(champion.x, champion.B), None
     idle = 0 if ahead < -_GAIN else champion.idle + 1
-    if ahead < 0.0:
+    # Of the start, late readings tell little: there the sign alone would be chance.
+    needed = error if search.local else 0.0
+    if ahead < -needed:
         return Champion(champion.rival, search.B, idle=idle), None
     best = Champion(champion.x, champion.B, idle=idle)
     return best, fitted.components if ahead > _FAR_AHEAD * error else None
