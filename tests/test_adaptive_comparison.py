@@ -258,7 +258,7 @@ def test_late_readings_replace_a_place_known_from_the_start_only_if_sure(
     """A chain of decisions by sign alone led searches away from minima they had."""
     search = drifting_apart()._state.memory
     champion = Champion(HERE, np.eye(2), rival=THERE)
-    search = replace(search, local=local, champion=champion)
-    best, home = decided(search, search.fitted, ahead, error=2.0)
+    search = replace(search, local=local)
+    best, home = decided(search, champion, search.fitted, ahead, error=2.0)
     np.testing.assert_array_equal(best.x, winner)
     assert home is None

@@ -11,6 +11,7 @@ import tobyqa
 from test_optimizer import assert_same
 from tobyqa import Adaptive, Optimizer
 from tobyqa.methods.adaptive.champion import Champion
+from tobyqa.methods.adaptive.excursion import unfinished
 
 NOISE = 0.05
 START = np.array([2.5, 1.0])
@@ -28,7 +29,7 @@ def drifting(seed, rate=0.02):
 
 def searched(reading, maxfev=400, settings=None):
     """The optimizer of a run, and whether each of its readings was of an excursion."""
-    method = Adaptive(radius=1.0, **(settings or {}))
+    method = Adaptive(**(settings or {}))
     opt = Optimizer(START, method=method, noise=NOISE, maxfev=maxfev, rng=0)
     away = []
     while not opt.done:
@@ -106,7 +107,7 @@ def test_nobody_leaves_where_the_drift_depends_on_the_place():
     def reading(x, k):
         return wells(x, k) + 0.05 * k * np.tanh(np.linalg.norm(x - START))
 
-    opt, away = searched(reading, maxfev=250)
+    opt, away = searched(reading, maxfev=250, settings={"radius": 1.0})
     assert opt.result().drift_is_local
     assert not away.any()
 
@@ -114,24 +115,40 @@ def test_nobody_leaves_where_the_drift_depends_on_the_place():
 def away_from_home():
     """A run in the middle of its first excursion."""
     reading = drifting(5)
-    opt = Optimizer(START, method=Adaptive(radius=1.0), noise=NOISE, maxfev=300, rng=0)
+    opt = Optimizer(START, noise=NOISE, maxfev=300, rng=0)
     k = 0
-    while not is_away(opt) or len(opt._state.memory.excursion.state.samples) < 20:
+    while not is_away(opt) or len(opt._state.memory.excursion.state.samples) < 12:
         trial = opt.ask()
         opt.tell(trial, reading(trial.x, k))
         k += 1
     return opt
 
 
-def test_a_failure_ends_an_excursion_and_loses_nothing():
+def test_a_failure_shortens_the_way_and_three_end_it():
     opt = away_from_home()
     before = len(opt._state.samples)
+    for _ in range(2):
+        opt.tell_failed(opt.ask(), "no beam")
+        assert is_away(opt)
     opt.tell_failed(opt.ask(), "no beam")
     assert not is_away(opt)
     assert len(opt._state.samples) == before
-    home = opt._state.centre_point
-    assert np.linalg.norm(opt.ask().x - home) < 2.0
-    assert two_wells(opt.result().x) < 2.0
+    # What it has found by then is compared.
+    np.testing.assert_array_equal(opt.ask().x, opt._state.memory.champion.x)
+    assert opt._state.memory.champion.rival is not None
+
+
+def test_what_cannot_be_compared_is_given_up():
+    opt = away_from_home()
+    for _ in range(3):
+        opt.tell_failed(opt.ask(), "no beam")
+    region = opt._state.memory.B
+    for _ in range(2):
+        opt.tell_failed(opt.ask(), "no beam")
+    search = opt._state.memory
+    assert search.champion.rival is None
+    assert np.linalg.norm(opt.ask().x - opt._state.centre_point) < 4.0
+    assert np.linalg.norm(search.B) > 0.9 * np.linalg.norm(region)
 
 
 def test_readings_nobody_asked_for_are_kept_on_the_way():
@@ -175,24 +192,88 @@ def test_rounds_count_waiting_and_comparisons_alike():
 def test_the_default_returns_the_lower_minimum():
     rng = np.random.default_rng(7)
     res = tobyqa.minimize(
-        lambda x: two_wells(x) + NOISE * rng.normal(), START, noise=NOISE, maxfev=500
+        lambda x: two_wells(x) + NOISE * rng.normal(), START, noise=NOISE, maxfev=800
     )
     assert two_wells(res.x) < -2.0
 
 
-def test_what_an_unfinished_excursion_has_found_may_be_the_answer():
-    """Lower by many standard errors; a drift that is not known hides what is not."""
-    reading = drifting(0)
-    opt = Optimizer(START, method=Adaptive(radius=1.0), noise=NOISE, maxfev=400, rng=0)
-    found = False
-    for k in range(400):
+@pytest.mark.parametrize("maxfev", range(240, 276, 5))
+def test_a_budget_that_ends_on_the_way_costs_no_find(maxfev):
+    """Whenever it ends after home was measured on the way: the lower place is known."""
+    opt, _ = searched(drifting(2), maxfev)
+    search = opt._state.memory
+    there = unfinished(search)
+    found = there is not None and two_wells(there.centre_point) < -2.0
+    if found or two_wells(search.champion.x) < -2.0:
+        assert two_wells(opt.result().x) < -1.9
+    else:
+        assert two_wells(opt.result().x) > 1.9
+
+
+def test_home_is_measured_on_the_way():
+    opt, away = searched(drifting(0), 200)
+    history = opt.result().history
+    at_home = [
+        np.linalg.norm(x - [1.87, 0.0]) < 0.2 or np.linalg.norm(x - [-2.11, 0.0]) < 0.2
+        for x in history.x
+    ]
+    assert np.any(np.array(at_home) & away)
+
+
+@pytest.mark.parametrize("step", [-5.0, -25.0])
+def test_a_step_of_the_drift_is_no_fall_of_the_function(step):
+    """It comes when the search has left; nothing but readings at home can tell."""
+
+    def lower_at_home(x):
+        near = np.sum((x - START) ** 2)
+        return float(0.05 * (x @ x) - 8.0 * np.exp(-near / 2.0))
+
+    rng = np.random.default_rng(1)
+    method = Adaptive(radius=0.7, local=False)
+    opt = Optimizer(START, method=method, noise=NOISE, maxfev=400, rng=0)
+    has_left, answers = False, []
+    while not opt.done:
+        has_left |= is_away(opt)
         trial = opt.ask()
-        opt.tell(trial, reading(trial.x, k))
-        if is_away(opt):
-            there = opt._state.memory.excursion.state
-            found = there.memory is not None and two_wells(there.centre_point) < -2.0
-        if found:
-            break
-    assert found
-    assert two_wells(opt._state.centre_point) > 1.0
-    assert two_wells(opt.result().x) < -1.5
+        value = lower_at_home(trial.x) + (step if has_left else 0.0)
+        opt.tell(trial, value + NOISE * rng.normal())
+        if has_left and opt.nfev % 7 == 0:
+            answers.append(lower_at_home(opt.result().x))
+    assert has_left
+    assert max(answers) < -7.0
+
+
+def test_an_excursion_ends_even_if_others_keep_interfering():
+    opt = away_from_home()
+    until = opt._state.memory.excursion.until
+    reading = drifting(8)
+    while is_away(opt):
+        trial = opt.ask()
+        opt.tell([1.9, 0.0], reading(np.array([1.9, 0.0]), 0))
+        opt.tell(trial, reading(trial.x, 0))
+        assert opt._state.readings <= until
+
+
+def test_a_clock_set_back_while_two_places_are_compared_costs_no_find():
+    for back in range(3):
+        reading, t, is_back = drifting(2, rate=0.0), 0.0, False
+        opt = Optimizer(START, noise=NOISE, maxfev=320, rng=0)
+        while not opt.done:
+            trial = opt.ask()
+            champion = opt._state.memory and opt._state.memory.champion
+            is_compared = bool(champion) and champion.found is not None
+            goes_back = is_compared and len(champion.rows) == back and not is_back
+            is_back |= goes_back
+            t += -3.0 if goes_back else 1.0
+            opt.tell(trial, reading(trial.x, 0), t=t)
+        assert is_back
+        assert two_wells(opt.result().x) < -2.0
+
+
+def test_far_places_do_not_overflow():
+    opt, _ = searched(drifting(0), 60)
+    fitted = opt._state.memory.fitted
+    far = np.array([[1e4, 0.0], [-1e6, 1e6], [0.1, 0.0]])
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isfinite(fitted.falls(far)).all()
+        assert np.isfinite(fitted.fall_variances(far)).all()

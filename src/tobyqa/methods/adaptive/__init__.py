@@ -40,12 +40,12 @@ from .answer import (
     gauges,
     in_user_units,
     latest_answer,
-    lower_now,
+    lower,
     recommended,
 )
-from .champion import Champion
+from .champion import Find
 from .evidence import best_row
-from .excursion import Excursion, destination, is_due
+from .excursion import Excursion, destination, is_due, unfinished
 from .fits import Fits
 from .likelihood import bounded, pinned
 from .plan import planned
@@ -155,16 +155,19 @@ class Adaptive:
         """The next point of the probe, then the planned one."""
         if state.memory is None:
             return Proposal(probe.probe_point(state, shuffle=self.shuffle))
-        if state.memory.excursion is not None:
-            return self._elsewhere.propose(state.memory.excursion.state)
-        return Proposal(state.memory.plan.x)
+        excursion = state.memory.excursion
+        if excursion is None:
+            return Proposal(state.memory.plan.x)
+        if excursion.next_is_home():
+            return Proposal(state.memory.champion.x)
+        return self._elsewhere.propose(excursion.state)
 
     def absorb(self, state: State[Search], observation: Observation) -> State[Search]:
         """Take a reading in, refit, and plan the next point."""
         if state.memory is not None and state.memory.excursion is not None:
             return self._abroad(state, state.memory, observation)
         if observation.failed:
-            return after_failure(state)
+            return self._after_failure(state)
         samples = with_reading(state.samples, observation)
         reading_is_start = observation.asked and state.readings == 0
         state = replace(
@@ -184,30 +187,54 @@ class Adaptive:
             return state
         return self._iterate(state, state.memory, observation.asked)
 
+    def _after_failure(self, state: State[Search]) -> State[Search]:
+        """A find that cannot be compared is given up; else as everywhere."""
+        search = state.memory
+        if search is None or search.champion.found is None or state.failures == 0:
+            return after_failure(state)
+        state = replace(state, failures=state.failures + 1, verdict=Verdict(False))
+        return self._returned(state, search, None)
+
     def _abroad(
         self, state: State[Search], search: Search, observation: Observation
     ) -> State[Search]:
-        """An observation while a search elsewhere is under way; a failure ends that."""
+        """An observation while a search elsewhere is under way."""
         excursion, method = search.excursion, self._elsewhere
         assert excursion is not None
-        state = replace(state, verdict=Verdict(False))
-        if observation.failed:
-            search = replace(search, excursion=None)
-            return replace(state, failures=state.failures + 1, memory=search)
-        state = replace(
-            state,
-            samples=with_reading(state.samples, observation),
-            readings=state.readings + observation.asked,
-            iterations=state.iterations + 1,
-            failures=0,
+        answers = observation.asked and np.array_equal(
+            observation.x, self.propose(state).x
         )
-        there = excursion.state
-        answers = np.array_equal(observation.x, method.propose(there).x)
-        observation = replace(observation, asked=observation.asked and answers)
-        excursion = replace(excursion, state=method.absorb(there, observation))
-        if not excursion.is_over:
-            return replace(state, memory=replace(search, excursion=excursion))
-        champion = search.champion.challenged_from_afar(excursion.found(search.noise))
+        state = replace(state, verdict=Verdict(False), failures=state.failures + 1)
+        if not observation.failed:
+            state = replace(
+                state,
+                samples=with_reading(state.samples, observation),
+                readings=state.readings + observation.asked,
+                iterations=state.iterations + 1,
+                failures=0,
+            )
+        if answers and excursion.next_is_home():
+            if not observation.failed:
+                fitted = self._fits.extended(state, search)
+                search = replace(search, fitted=fitted)
+            excursion = excursion.anchored(observation)
+        else:
+            own = replace(observation, asked=answers)
+            excursion = excursion.moved(method.absorb(excursion.state, own))
+        search = replace(search, excursion=excursion)
+        if not excursion.is_over(state.readings):
+            return replace(state, memory=search, gauges=gauges(search.fitted))
+        return self._returned(state, search, excursion.found(search))
+
+    def _returned(
+        self, state: State[Search], search: Search, found: Find | None
+    ) -> State[Search]:
+        """Back from an excursion, with something to be compared or with nothing."""
+        champion = search.champion.unchallenged()
+        if found is None:
+            search = replace(search, excursion=None, champion=champion)
+            return self._plan(state, search, search.fitted)
+        champion = champion.challenged_from_afar(found)
         search = replace(search, excursion=None, champion=champion)
         return _measuring(champion.x, state, search, search.fitted)
 
@@ -367,8 +394,8 @@ class Adaptive:
     def _leaving(self, state: State[Search], search: Search) -> Search:
         """Another search begins; this one will go on as it is planned to."""
         there = self._elsewhere.start(destination(state, search))
-        champion = Champion(search.champion.x, search.champion.B)
-        excursion = Excursion(there, longest=state.readings)
+        champion = search.champion.unchallenged()
+        excursion = Excursion(there, until=2 * state.readings)
         return replace(search, champion=champion, excursion=excursion)
 
     def _settled(self, state: State[Search], search: Search, fitted: Posterior) -> int:
@@ -408,11 +435,12 @@ class Adaptive:
         if not self.home:
             return latest_answer(fits, state, search, cautious=cautious)
         answer = best_answer(fits, state, search, cautious=cautious)
-        there = None if search.excursion is None else search.excursion.state
+        there = unfinished(search)
         if there is None or there.memory is None:
             return answer
-        away = latest_answer(fits, there, there.memory, cautious=cautious)
-        return lower_now(answer, away, float(state.samples.times[-1]))
+        return lower(
+            answer, latest_answer(fits, there, there.memory, cautious=cautious)
+        )
 
 
 def _measuring(

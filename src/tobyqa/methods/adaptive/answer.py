@@ -51,7 +51,7 @@ def best_answer(
     confirmed = there, recommended(there, search.loudest)
     rival = latest_answer(fits, state, search, cautious=cautious)
     # What judges both must reach as far as the other one.
-    far = float(np.linalg.norm(there.window.frame.u(rival[0].window.frame.x[None])))
+    far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
     if far > _JUDGED_WITHIN:
         if search.local:
             # Late readings say too little of how much lower one was at first, and a
@@ -77,12 +77,14 @@ def latest_answer(
     return wide, recommended(wide, search.loudest)
 
 
-def lower_now(home: _Answer, away: _Answer, now: float) -> _Answer:
-    """The answer at home, unless the one of a search elsewhere is surely lower now.
+def lower(home: _Answer, away: _Answer) -> _Answer:
+    """The answer at home, unless the one of a search elsewhere is surely lower.
 
-    Each by its own fit, so the error of the first one grows with the time since.
+    Each by its own fit, at the time of the latest reading at home: no drift since then
+    can deceive.
     """
-    (value, error), (other, other_error) = _value(home, now), _value(away, now)
+    time = float(home[0].window.times[-1])
+    (value, error), (other, other_error) = _value(home, time), _value(away, time)
     is_lower = value - other > _SURELY * math.hypot(error, other_error)
     return away if is_lower else home
 
@@ -97,10 +99,14 @@ def _value(answer: _Answer, time: float) -> tuple[float, float]:
 
 def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:
     """The answer that is lowest at worst, two standard errors up, by one fit."""
-    points = [fitted.window.frame.point(u) for fitted, u in answers]
-    U = judge.window.frame.u(np.array(points))
+    U = judge.window.frame.u(np.array([_point(answer) for answer in answers]))
     at_worst = 2.0 * np.sqrt(judge.fall_variances(U)) - judge.falls(U)
     return answers[int(at_worst.argmin())]
+
+
+def _point(answer: _Answer) -> Array:
+    fitted, u = answer
+    return fitted.window.frame.point(u)
 
 
 def expected_excess(fitted: Posterior) -> float:

@@ -11,11 +11,13 @@ that reason: it is compared as well. So is what a search from elsewhere finds.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...samples import SampleSet
+from ...state import State
 from .posterior import Components
 
 Array = NDArray[np.float64]
@@ -31,6 +33,7 @@ class Find:
     x: Array
     B: Array
     components: Components
+    state: State[Any]  # of that search
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,10 @@ class Champion:
     def challenged_from_afar(self, found: Find) -> Champion:
         """What another search found is compared at once."""
         return Champion(self.x, self.B, rival=found.x, found=found)
+
+    def unchallenged(self) -> Champion:
+        """The same place, as if it had just been confirmed."""
+        return Champion(self.x, self.B)
 
     def heard(self, samples: SampleSet, row: int, patience: int) -> Champion:
         """After a reading; one at another place, as after failures, ends it."""

@@ -26,7 +26,7 @@ from .window import relative_variances
 Array = NDArray[np.float64]
 
 _SURE, _DOUBTFUL = 5.0, 2.0  # standard errors
-_UNKNOWN = 1e9  # noise levels: the error of a comparison that tells nothing
+UNKNOWN = 1e9  # noise levels: the error of a comparison that tells nothing
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 _MOST = 5  # comparisons that are to tell whether the drift depends on the place
 
@@ -47,7 +47,7 @@ class Ruler:
         y, t = samples.values[list(rows)], samples.times[list(rows)]
         between = np.diff(t) / self.spacing
         if between[0] * between[1] < 0.0:
-            return 0.0, _UNKNOWN  # the clock was set back: drift does not cancel
+            return 0.0, UNKNOWN  # the clock was set back: drift does not cancel
         b, c = np.maximum(np.abs(between), 1e-9)
         v = relative_variances(samples.sigmas[list(rows)], self.noise)
         early, late = c / (b + c), b / (b + c)
@@ -131,7 +131,7 @@ def drift_is_local(
     if len(comparisons) < 2:
         return False, False
     ahead, error = np.array([ruler.ahead(samples, rows) for rows in comparisons]).T
-    if max(error[0], error[-1]) >= _UNKNOWN:
+    if max(error[0], error[-1]) >= UNKNOWN:
         return False, len(comparisons) >= _MOST
     change = abs(ahead[-1] - ahead[0]) / math.hypot(error[0], error[-1])
     if change < _DOUBTFUL:

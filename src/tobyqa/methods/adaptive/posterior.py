@@ -33,6 +33,7 @@ from .window import Window
 
 Array = NDArray[np.float64]
 
+_LARGEST_EXPONENT = 700.0  # of which exp is a number
 _JITTER = 1e-10  # relative, on the diagonal of the signal's covariance
 _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
@@ -212,10 +213,11 @@ class Posterior:
         length = math.exp(self.components.log_l)
         r = np.einsum("ij,ij->i", U, U) / length**2
         near = np.exp(-0.5 * r)
-        Z = (U @ self.window.U.T) / length**2
-        scale = self._a2 * length**4 * near
-        k = scale[:, None] * self._damping * (np.expm1(Z) - Z)
-        return k, scale * near * (np.expm1(r) - r)
+        # Beyond the limit both readings are too far out for anything to be left.
+        Z = np.minimum((U @ self.window.U.T) / length**2, _LARGEST_EXPONENT)
+        scale = self._a2 * length**4
+        k = (scale * near)[:, None] * self._damping * (np.expm1(Z) - Z)
+        return k, scale * (-np.expm1(-r) - r * np.exp(-r))
 
     def _covariances(self, u: Array, t: float, age: float = 0.0) -> tuple[Array, float]:
         """Of the signal at `u` and `t` with that at the readings, and its variance.

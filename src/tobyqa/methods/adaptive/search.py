@@ -14,7 +14,7 @@ from ...result import Status
 from ...samples import SampleSet
 from ...state import State, Verdict
 from .champion import Champion
-from .comparison import Ruler, drift_is_local, noise_between
+from .comparison import UNKNOWN, Ruler, drift_is_local, noise_between
 from .evidence import Evidence, credible_noise, digits, witness
 from .posterior import Components, Posterior
 from .region import size_factor
@@ -33,6 +33,7 @@ _FAR_AHEAD = 3.0  # standard errors
 _GAIN = 1.0  # noise levels between two comparisons; less is none
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
 _MOST_AT_START = 6  # comparisons of two places until they are known that well
+_MOST_AFAR = 3  # comparisons with what another search found, if they tell nothing
 _FIRST_STEPS = 4  # iterations whose steps may appeal
 _APPEAL, _APPEAL_IF_GUESSED = 2, 3  # comparisons that decide on a step turned down
 _LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
@@ -199,27 +200,28 @@ def compared(
         search = replace(search, local=local, local_is_known=known)
     ahead, error = ruler.ahead(samples, champion.rows)
     undecided = not search.local_is_known
+    if champion.found is not None:
+        undecided |= error >= UNKNOWN and len(comparisons) < _MOST_AFAR
     if search.local:
         ahead, error = ruler.ahead_at_start(samples, champion.x, champion.rival)
         close = error <= _CLOSE or abs(ahead) > _FAR_AHEAD * error
         undecided |= not close and len(comparisons) < _MOST_AT_START
     if undecided:
         return replace(search, champion=champion.again()), None
-    champion, home = decided(search, fitted, ahead, error)
+    champion, home = decided(search, champion, fitted, ahead, error)
     return replace(search, champion=champion), home
 
 
 def decided(
-    search: Search, fitted: Posterior, ahead: float, error: float
+    search: Search, champion: Champion, fitted: Posterior, ahead: float, error: float
 ) -> tuple[Champion, Components | None]:
     """The better one of two places; the components to go on from there, if so."""
-    champion = search.champion
     assert champion.rival is not None
     if champion.found is not None:
         if ahead < -_FAR_AHEAD * error:
             found = champion.found
             return Champion(found.x, found.B), found.components
-        return Champion(champion.x, champion.B), None
+        return champion.unchallenged(), None
     idle = 0 if ahead < -_GAIN else champion.idle + 1
     # Of the start, late readings tell little: there the sign alone would be chance.
     needed = error if search.local else 0.0
