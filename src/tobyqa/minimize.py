@@ -85,7 +85,8 @@ def minimize(
         Called after every evaluation, as ``callback(xk)`` or, if its only parameter has
         that name, ``callback(intermediate_result=...)``. StopIteration ends the search.
     rng : None, int or numpy Generator, optional
-        Source of randomness, for the order of the first points; ``paper`` uses none.
+        Source of randomness, for the order of the first points and for where excursions
+        begin; ``paper`` uses none.
     options : dict, optional
         Fields of the method's settings to change.
     max_failures : int

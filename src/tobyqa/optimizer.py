@@ -61,7 +61,8 @@ class Optimizer:
         Gives the time of a reading told without one, e.g. ``time.time``; None: readings
         are numbered 0, 1, 2, ...
     rng : None, int or numpy Generator, optional
-        Source of randomness, for the order of the first points; ``paper`` uses none.
+        Source of randomness, for the order of the first points and for where excursions
+        begin; ``paper`` uses none.
     options : dict, optional
         Fields of the method's settings to change.
     max_failures : int
