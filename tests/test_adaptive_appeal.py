@@ -150,17 +150,21 @@ def test_a_first_step_that_the_drift_turned_down_is_taken(name):
     """Else the search shrinks around a start that seems to be a minimum."""
     problem, share = get_problem(name, 20), {}
     for appeal in (True, False):
-        run = Recorder(problem, "Hetero", seed=10, budget=200)
-        method = tobyqa.Adaptive(appeal=appeal)
-        opt = tobyqa.Optimizer(
-            run.x0, method=method, noise=run.noise, maxfev=200, rng=0
-        )
-        for _ in range(200):
-            trial = opt.ask()
-            opt.tell(trial, run(trial.x))
-        share[appeal] = problem.fun(opt.result().x) / problem.fun(run.x0)
-    assert share[True] < 0.3
-    assert share[False] > 0.6
+        share[appeal] = []
+        for seed in (10, 11, 12):
+            run = Recorder(problem, "Hetero", seed=seed, budget=200)
+            method = tobyqa.Adaptive(appeal=appeal)
+            opt = tobyqa.Optimizer(
+                run.x0, method=method, noise=run.noise, maxfev=200, rng=0
+            )
+            for _ in range(200):
+                trial = opt.ask()
+                opt.tell(trial, run(trial.x))
+            left = problem.fun(opt.result().x) / problem.fun(run.x0)
+            share[appeal].append(left)
+    assert np.median(share[True]) < 0.3
+    assert max(share[True]) < 0.5
+    assert min(share[False]) > 0.6
 
 
 @pytest.mark.parametrize("seed", range(3))
