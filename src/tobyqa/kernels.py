@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_SIXTH_AS_CUBE = (1.0 / 6.0) ** (1.0 / 3.0)
+_ROOT_OF_SIXTH = (1.0 / 6.0) ** (1.0 / 3.0)  # the cubic one
 
 
 def powell(U: Array) -> Array:
@@ -72,7 +72,7 @@ def integrated_wiener(t: Array) -> Array:
 
 def wiener_between(s: Array | float, t: Array | float) -> Array:
     """m^2 (3M - m) / 6, m and M the smaller and the larger of two times, (|s|, |t|)."""
-    s, t = _SIXTH_AS_CUBE * np.atleast_1d(s), _SIXTH_AS_CUBE * np.atleast_1d(t)
+    s, t = _ROOT_OF_SIXTH * np.atleast_1d(s), _ROOT_OF_SIXTH * np.atleast_1d(t)
     # In place: for long windows the passes over memory are what it costs.
     low, high = np.minimum.outer(s, t), np.maximum.outer(3.0 * s, 3.0 * t)
     high -= low

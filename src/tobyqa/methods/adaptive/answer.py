@@ -80,8 +80,8 @@ def latest_answer(
 def lower(home: _Answer, away: _Answer) -> _Answer:
     """The answer at home, unless the one of a search elsewhere is surely lower.
 
-    Each by its own fit, at the time of the latest reading at home: no drift since then
-    can deceive.
+    Each by its own fit, at the time of the latest reading at home: what the drift has
+    done since then is known to the other fit alone.
     """
     time = float(home[0].window.times[-1])
     (value, error), (other, other_error) = _value(home, time), _value(away, time)

@@ -240,7 +240,7 @@ def _appealed(
     the start. If the step was lower, the best place so far, mostly x0, is put aside:
     its own drift would bend every fit around the step.
     """
-    kept = replace(search, champion=Champion(champion.x, champion.B))
+    kept = replace(search, champion=champion.unchallenged())
     least, most = search.credible
     # No fit, so no need of more digits than the readings have.
     noise = max(search.stated, digits(float(np.abs(samples.values).max())))
