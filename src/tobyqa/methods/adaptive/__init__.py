@@ -44,6 +44,7 @@ from .answer import (
     recommended,
 )
 from .champion import Find
+from .early import knows_minimum, remembered
 from .evidence import best_row
 from .excursion import Excursion, destination, is_due, unfinished
 from .fits import Fits
@@ -131,6 +132,9 @@ class Adaptive:
     local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
     appeal: bool = option(
         True, doc="look again at a first step that such a drift may have turned down"
+    )
+    early: bool = option(
+        True, doc="then answer by the first fit that was sure of its minimum"
     )
     shuffle: bool = option(True, doc="take the first points in random order")
     excursions: bool = option(
@@ -351,13 +355,16 @@ class Adaptive:
         """The next point, the shape of the region, and whether to stop."""
         may_explore = self.explore and state.iterations % 2 == 0
         plan = planned(fitted, may_explore=may_explore)
-        e, Q = fitted.eigen
         B = search.B
-        enough = fitted.window.y.size >= coefficients(e.size)
+        enough = fitted.window.y.size >= coefficients(len(B))
         if self.reshape and enough and not fitted.is_off:
-            B = reshaped(B, fitted, e, Q)
+            B = reshaped(B, fitted)
         if state.iterations % 5 == 0:
             B = rounded(B)
+        if self.early and search.local:
+            known, place = search.early, search.champion.x
+            early = remembered(known, fitted, place, search.loudest)
+            search = replace(search, early=early)
         settled = self._settled(state, search, fitted)
         assert state.task.radius is not None
         unit = min(1.0, state.task.radius)
@@ -427,7 +434,10 @@ class Adaptive:
             chosen = search.fitted, recommended(search.fitted, search.loudest)
         else:
             chosen = self._answer(state, search)
-        return replace(in_user_units(*chosen), drift_is_local=search.local)
+        answer, early = in_user_units(*chosen), search.early
+        if search.local and early is not None and not knows_minimum(chosen[0]):
+            answer = early.instead_of(answer, search.loudest)
+        return replace(answer, drift_is_local=search.local)
 
     def _answer(self, state: State[Search], search: Search) -> tuple[Posterior, Array]:
         """The fit that is to tell, and the position in its region."""

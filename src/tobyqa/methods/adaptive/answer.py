@@ -21,7 +21,7 @@ _Answer = tuple[Posterior, Array]  # a fit and a position in its region
 
 _INSIDE = 0.5  # regions; a minimum farther out is not believed
 _SURELY = 3.0  # standard errors
-_JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
+JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
 def recommended(fitted: Posterior, loudest: float) -> Array:
@@ -52,12 +52,12 @@ def best_answer(
     rival = latest_answer(fits, state, search, cautious=cautious)
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
-    if far > _JUDGED_WITHIN:
+    if far > JUDGED_WITHIN:
         if search.local:
             # Late readings say too little of how much lower one was at first, and a
             # fit without a local drift holds near its own centre only.
             return confirmed
-        B = B * (far / _JUDGED_WITHIN)
+        B = B * (far / JUDGED_WITHIN)
         there = fits.wide(champion, state, replace(search, B=B))
     if not explains_readings(there, search.loudest):
         return confirmed
@@ -118,7 +118,7 @@ def expected_excess(fitted: Posterior) -> float:
     well inside the region.
     """
     e, Q = fitted.eigen
-    low = e - 2.0 * np.sqrt(fitted.curvature_variances(Q))
+    low = e - 2.0 * np.sqrt(fitted.eigen_variances)
     if fitted.is_off or not (low > 0.0).all():
         return math.inf
     h = Q.T @ fitted.g

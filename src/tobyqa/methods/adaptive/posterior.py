@@ -307,6 +307,11 @@ class Posterior:
             _V=self._V * scale[:, None],
         )
 
+    @cached_property
+    def eigen_variances(self) -> Array:
+        """Posterior variances of the Hessian's eigenvalues, by its eigenvectors."""
+        return self.curvature_variances(self.eigen[1])
+
     def curvature_variances(self, Q: Array) -> Array:
         """Posterior variance of q'Hq for each column q of Q."""
         prior = self._a2 * self._damping[:, None] * (self.window.U @ Q) ** 2

@@ -57,14 +57,15 @@ def size_factor(
     return 1.0
 
 
-def reshaped(B: Array, fitted: Posterior, e: Array, Q: Array) -> Array:
+def reshaped(B: Array, fitted: Posterior) -> Array:
     """Turn the region so that every direction varies by about as much.
 
     Directions whose curvature is unknown count as curved as it may be. Each change is
     bounded, so that it takes about as many readings as the Hessian has entries.
     """
+    e, Q = fitted.eigen
     rate = math.exp(3.9 / coefficients(e.size))
-    seen = np.sqrt(e**2 + fitted.curvature_variances(Q)) / 2.0
+    seen = np.sqrt(e**2 + fitted.eigen_variances) / 2.0
     weight = np.maximum(2.0, seen)
     stretch = np.sqrt(np.exp(np.log(weight).mean()) / weight)
     return np.asarray(B @ (Q * np.clip(stretch, 1.0 / rate, rate)) @ Q.T)

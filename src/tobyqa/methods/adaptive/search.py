@@ -21,6 +21,7 @@ from .region import size_factor
 from .window import relative_variances
 
 if TYPE_CHECKING:
+    from .early import EarlyMinimum
     from .excursion import Excursion
 
 Array = NDArray[np.float64]
@@ -78,6 +79,7 @@ class Search:
     nu: float = 1.0  # noise variance by the last search of the likelihood
     settled: int = 0  # iterations that found nothing left to gain
     excursion: Excursion | None = None  # another search, from elsewhere
+    early: EarlyMinimum | None = None  # only if the drift depends on the place
 
     @property
     def noise_is_guessed(self) -> bool:
