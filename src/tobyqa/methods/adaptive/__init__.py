@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from ...result import Status
 from ...samples import SampleSet
-from ...settings import check_fields, label, option
 from ...state import (
     Estimate,
     Observation,
@@ -47,8 +46,8 @@ from .champion import Find
 from .early import knows_minimum, remembered
 from .evidence import best_row
 from .excursion import Excursion, destination, is_due, unfinished
-from .fits import Fits
 from .likelihood import bounded, pinned
+from .options import Options
 from .plan import planned
 from .posterior import Components, Posterior
 from .region import (
@@ -69,7 +68,7 @@ from .search import (
     status_of,
 )
 from .unit import assumed_noise, in_unit
-from .window import FARTHEST, coefficients
+from .window import coefficients
 
 Array = NDArray[np.float64]
 
@@ -81,7 +80,7 @@ _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(Options):
     """Method ``adaptive``: the default; its ablations are field values.
 
     A fit costs O(m^3) for a window of m readings, about `window` at the most (for the
@@ -89,63 +88,6 @@ class Adaptive:
     (n + 1)(n + 2) / 2 coefficients, so from n = 31 on the window holds fewer readings
     than that and the curvature is known only in part.
     """
-
-    radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
-    window: int = option(
-        500, lo=20, hi=2000, doc="readings in a fit of the search, at the most"
-    )
-    reach: float = option(
-        4.0,
-        lo=1.0,
-        hi=FARTHEST,
-        doc="how far out readings count, in regions; 20 if the drift is local",
-    )
-    refit_every: int = option(
-        6, lo=1, doc="readings between likelihood fits, at least, unless the fit is off"
-    )
-    ftol: float = option(
-        0.0,
-        lo=0.0,
-        doc="stop when what is left to gain is expected to be less than this; 0: never "
-        "if there is a budget, else at a twentieth of the noise",
-    )
-    drift: str = option(
-        "smooth", choices=("smooth", "straight"), doc="a spline, or a straight line"
-    )
-    length: str = option(
-        "fitted", choices=("fitted", "infinite"), doc="of quadratic behaviour"
-    )
-    likelihood: bool = option(True, doc="choose the variance components by likelihood")
-    doubt: bool = option(True, doc="take a stated noise for a guess if fits deny it")
-    explore: bool = option(True, doc="measure where the gradient is least known")
-    focus: bool = option(True, doc="shrink the region where it is not quadratic")
-    reshape: bool = option(True, doc="turn the region so that all directions show")
-    caution: bool = option(
-        True, doc="move the centre only where it is known to be lower"
-    )
-    verify: bool = option(True, doc="measure the centre again where drift decides")
-    home: bool = option(
-        True,
-        doc="compare with an earlier place and go back if it reads lower; without it "
-        "no drift is found to be local",
-    )
-    local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
-    appeal: bool = option(
-        True, doc="look again at a first step that such a drift may have turned down"
-    )
-    early: bool = option(
-        True, doc="then answer by the first fit that was sure of its minimum"
-    )
-    shuffle: bool = option(True, doc="take the first points in random order")
-    excursions: bool = option(
-        True, doc="search elsewhere once nothing is gained and readings are left"
-    )
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def __str__(self) -> str:
-        return label(self)
 
     # -- the iteration ---------------------------------------------------------------
 
@@ -185,7 +127,7 @@ class Adaptive:
         if state.memory is None:
             if state.readings < probe.size(state.task.x0.size):
                 return state
-            state, search = probe.begun(state, self._fits, may_be_local=self.local)
+            state, search = probe.begun(state, self.fits, may_be_local=self.local)
             return self._iterate(state, search, asked=False)
         if state.status is Status.UNBOUNDED:
             return state
@@ -219,7 +161,7 @@ class Adaptive:
             )
         if answers and excursion.next_is_home():
             if not observation.failed:
-                fitted = self._fits.extended(state, search)
+                fitted = self.fits.extended(state, search)
                 search = replace(search, fitted=fitted)
             excursion = excursion.anchored(observation)
         else:
@@ -246,23 +188,15 @@ class Adaptive:
         self, state: State[Search], search: Search, asked: bool
     ) -> State[Search]:
         """One iteration: judge, choose components, centre and region, plan."""
-        k = state.iterations + 1
         # An answer to an earlier plan, overtaken by readings not asked for, is none.
         answers = asked and np.array_equal(state.samples.points[-1], search.plan.x)
-        fitted = self._fits.extended(state, search)
+        fitted = self.fits.extended(state, search)
         factor = self._size_factor(state, search, answers, fitted)
-        state, search = learned(replace(state, iterations=k), search)
-        assert state.centre is not None
+        state, search = learned(replace(state, iterations=state.iterations + 1), search)
         if self.home:
-            home = None
-            if self.appeal and answers and factor < 1.0 and appeals(search, k):
-                champion = search.champion.appealed(state.samples.points[-1])
-                search = replace(search, B=factor * search.B, champion=champion)
-            else:
-                search, home = compared(state, search, fitted, answers)
-            if fitted.components.interacts and not search.local:
-                components = replace(fitted.components, log_b=-math.inf)
-                fitted = self._fits.around(state.centre, state, search, components)
+            search, fitted, home = self._compared(
+                state, search, fitted, answers, factor
+            )
             place = search.champion.next_point(search.patience)
             if place is not None:
                 return _measuring(place, state, search, fitted)
@@ -270,18 +204,7 @@ class Adaptive:
                 return self._home(state, search, home)
             if answers and self._is_free_to_leave(state) and is_due(search, fitted):
                 search = self._leaving(state, search)
-
-        # It costs as much as the window is long, and teaches less, the longer it is.
-        interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
-        is_off = k < 3 or fitted.is_off
-        # Components of the region before show as a noise that comes and goes.
-        is_outgrown = abs(math.log(fitted.nu / search.nu)) > _OTHER_NOISE
-        if self.likelihood and (is_off or is_outgrown or k % interval == 1 % interval):
-            fitted = self._fits.improved(state, search, fitted, patient=is_off)
-            search = replace(search, nu=fitted.nu)
-            if self.doubt:
-                search = believed(search)
-
+        search, fitted = self._likelier(state, search, fitted)
         row, doubted = best_row(
             fitted,
             search.evidence,
@@ -294,6 +217,48 @@ class Adaptive:
             # Nothing else tells drift from ascent.
             return _measuring(state.centre_point, state, search, fitted)
         return self._recentred(state, replace(search, B=factor * search.B), fitted, row)
+
+    def _compared(
+        self,
+        state: State[Search],
+        search: Search,
+        fitted: Posterior,
+        answers: bool,
+        factor: float,
+    ) -> tuple[Search, Posterior, Components | None]:
+        """The best place so far; the components to go on from there, if so.
+
+        With a fit that knows of a local drift only as long as there may be one.
+        """
+        assert state.centre is not None
+        home = None
+        is_turned_down = answers and factor < 1.0
+        if self.appeal and is_turned_down and appeals(search, state.iterations):
+            champion = search.champion.appealed(state.samples.points[-1])
+            search = replace(search, B=factor * search.B, champion=champion)
+        else:
+            search, home = compared(state, search, fitted, answers)
+        if fitted.components.interacts and not search.local:
+            components = replace(fitted.components, log_b=-math.inf)
+            fitted = self.fits.around(state.centre, state, search, components)
+        return search, fitted, home
+
+    def _likelier(
+        self, state: State[Search], search: Search, fitted: Posterior
+    ) -> tuple[Search, Posterior]:
+        """The fit with components chosen anew, where that is due."""
+        k = state.iterations
+        # It costs as much as the window is long, and teaches less, the longer it is.
+        interval = max(self.refit_every, fitted.window.y.size // _READINGS_A_REFIT)
+        is_off = k < 3 or fitted.is_off
+        # Components of the region before show as a noise that comes and goes.
+        is_outgrown = abs(math.log(fitted.nu / search.nu)) > _OTHER_NOISE
+        is_due_now = is_off or is_outgrown or k % interval == 1 % interval
+        if not (self.likelihood and is_due_now):
+            return search, fitted
+        fitted = self.fits.improved(state, search, fitted, patient=is_off)
+        search = replace(search, nu=fitted.nu)
+        return (believed(search) if self.doubt else search), fitted
 
     def _recentred(
         self, state: State[Search], search: Search, fitted: Posterior, row: int
@@ -311,10 +276,10 @@ class Adaptive:
             or region_is_another
             or window_is_another
             or is_outdated(fitted, row)
-            or components != pinned(bounded(components), self._fits.fixed)
+            or components != pinned(bounded(components), self.fits.fixed)
         ):
             search, components = in_unit(unit, search, components)
-            fitted = self._fits.around(centre, state, search, components)
+            fitted = self.fits.around(centre, state, search, components)
         else:
             fitted = fitted.resized(size, components)
             centre = int(fitted.window.rows[fitted.window.centre])
@@ -346,7 +311,7 @@ class Adaptive:
         accepted = row == len(state.samples) - 1
         state = replace(state, centre=row, verdict=Verdict(accepted))
         search = replace(search, B=search.champion.B)
-        there = self._fits.around(row, state, search, components)
+        there = self.fits.around(row, state, search, components)
         return self._plan(state, search, there)
 
     def _plan(
@@ -379,15 +344,6 @@ class Adaptive:
         )
 
     # -- its parts -------------------------------------------------------------------
-
-    @property
-    def _fits(self) -> Fits:
-        fixed = []
-        if self.drift == "straight":
-            fixed.append("log_q")
-        if self.length == "infinite":
-            fixed.append("log_l")
-        return Fits(self.window, self.reach, frozenset(fixed), self.likelihood)
 
     @cached_property
     def _elsewhere(self) -> Adaptive:
@@ -441,7 +397,7 @@ class Adaptive:
 
     def _answer(self, state: State[Search], search: Search) -> tuple[Posterior, Array]:
         """The fit that is to tell, and the position in its region."""
-        fits, cautious = self._fits, self.caution
+        fits, cautious = self.fits, self.caution
         if not self.home:
             return latest_answer(fits, state, search, cautious=cautious)
         answer = best_answer(fits, state, search, cautious=cautious)

@@ -1,0 +1,81 @@
+"""What can be set of method ``adaptive``; each of its parts can be taken out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...settings import check_fields, label, option
+from .fits import Fits
+from .window import FARTHEST
+
+
+@dataclass(frozen=True)
+class Options:
+    """The settings of the method."""
+
+    radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
+    window: int = option(
+        500, lo=20, hi=2000, doc="readings in a fit of the search, at the most"
+    )
+    reach: float = option(
+        4.0,
+        lo=1.0,
+        hi=FARTHEST,
+        doc="how far out readings count, in regions; 20 if the drift is local",
+    )
+    refit_every: int = option(
+        6, lo=1, doc="readings between likelihood fits, at least, unless the fit is off"
+    )
+    ftol: float = option(
+        0.0,
+        lo=0.0,
+        doc="stop when what is left to gain is expected to be less than this; 0: never "
+        "if there is a budget, else at a twentieth of the noise",
+    )
+    drift: str = option(
+        "smooth", choices=("smooth", "straight"), doc="a spline, or a straight line"
+    )
+    length: str = option(
+        "fitted", choices=("fitted", "infinite"), doc="of quadratic behaviour"
+    )
+    likelihood: bool = option(True, doc="choose the variance components by likelihood")
+    doubt: bool = option(True, doc="take a stated noise for a guess if fits deny it")
+    explore: bool = option(True, doc="measure where the gradient is least known")
+    focus: bool = option(True, doc="shrink the region where it is not quadratic")
+    reshape: bool = option(True, doc="turn the region so that all directions show")
+    caution: bool = option(
+        True, doc="move the centre only where it is known to be lower"
+    )
+    verify: bool = option(True, doc="measure the centre again where drift decides")
+    home: bool = option(
+        True,
+        doc="compare with an earlier place and go back if it reads lower; without it "
+        "no drift is found to be local",
+    )
+    local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
+    appeal: bool = option(
+        True, doc="look again at a first step that such a drift may have turned down"
+    )
+    early: bool = option(
+        True, doc="then answer by the first fit that was sure of its minimum"
+    )
+    shuffle: bool = option(True, doc="take the first points in random order")
+    excursions: bool = option(
+        True, doc="search elsewhere once nothing is gained and readings are left"
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def __str__(self) -> str:
+        return label(self)
+
+    @property
+    def fits(self) -> Fits:
+        """How fits are made."""
+        fixed = []
+        if self.drift == "straight":
+            fixed.append("log_q")
+        if self.length == "infinite":
+            fixed.append("log_l")
+        return Fits(self.window, self.reach, frozenset(fixed), self.likelihood)
