@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,12 +13,11 @@ import tobyqa
 from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.methods.adaptive.answer import recommended
+from tobyqa.methods.adaptive.champion import Champion
 from tobyqa.methods.adaptive.early import EarlyMinimum, remembered
 from tobyqa.methods.adaptive.posterior import Components, posterior
 from tobyqa.methods.adaptive.window import window_around
 from tobyqa.samples import SampleSet
-
-LOUDEST = 20.0
 
 
 def fit(curvature, *, centre=0.0, spread=1.0, noise=0.1):
@@ -34,45 +34,53 @@ def fit(curvature, *, centre=0.0, spread=1.0, noise=0.1):
     return fitted
 
 
+def kept(known, fitted, place=(0.0, 0.0), loudest=20.0):
+    """What is remembered by a search whose best place is `place`."""
+    search = SimpleNamespace(
+        early=known,
+        champion=Champion(np.array(place), np.eye(2)),
+        loudest=loudest,
+        local=True,
+    )
+    return remembered(search, fitted)
+
+
 def test_a_fit_that_does_not_know_its_minimum_is_not_kept():
     flat = fit(1e-3)
-    assert remembered(None, flat, np.zeros(2), LOUDEST) is None
+    assert kept(None, flat) is None
 
 
 def test_a_fit_that_explains_nothing_is_not_kept():
     fitted = fit(10.0)
-    assert remembered(None, fitted, np.zeros(2), LOUDEST) is not None
-    assert remembered(None, fitted, np.zeros(2), 0.1 * math.sqrt(fitted.nu)) is None
+    assert kept(None, fitted) is not None
+    assert kept(None, fitted, loudest=0.1 * math.sqrt(fitted.nu)) is None
 
 
 def test_a_fit_that_was_sure_is_kept_whatever_comes_later():
-    sure = remembered(None, fit(10.0), np.zeros(2), LOUDEST)
+    sure = kept(None, fit(10.0))
     assert sure is not None
     assert sure.is_sure
     surer = fit(10.0, noise=1e-3)
-    assert remembered(sure, surer, np.zeros(2), LOUDEST) is sure
+    assert kept(sure, surer) is sure
 
 
 def test_a_fit_that_was_not_sure_is_replaced_by_one_that_is_surer_by_half():
     fitted = fit(10.0)
-    excess = remembered(None, fitted, np.zeros(2), LOUDEST).excess
+    excess = kept(None, fitted).excess
     noise = fitted.noise_std
     unsure = EarlyMinimum(fitted, max(2.1 * excess, 0.5 * noise))
-    better = remembered(unsure, fit(10.0), np.zeros(2), LOUDEST)
+    better = kept(unsure, fit(10.0))
     assert better is not unsure
     assert better.excess == pytest.approx(excess)
     close = EarlyMinimum(replace(fitted, nu=1e-9 * fitted.nu), 1.9 * excess)
-    assert remembered(close, fit(10.0), np.zeros(2), LOUDEST) is close
+    assert kept(close, fit(10.0)) is close
 
 
 def test_a_minimum_is_forgotten_once_a_lower_place_beyond_it_is_confirmed():
     """Along a valley fits are sure of minima that are none."""
-    sure = remembered(None, fit(10.0), np.zeros(2), LOUDEST)
-    far = np.array([30.0, 0.0])
-    there = fit(10.0)
-    assert remembered(sure, there, far, LOUDEST) is None
-    near = np.array([1.5, 0.0])
-    assert remembered(sure, there, near, LOUDEST) is sure
+    sure = kept(None, fit(10.0))
+    assert kept(sure, fit(10.0), place=(30.0, 0.0)) is None
+    assert kept(sure, fit(10.0), place=(1.5, 0.0)) is sure
 
 
 def finished(name, n, channel, budget=1500):

@@ -32,7 +32,7 @@ TINY = Study(
     ("name", "cells"),
     [
         ("ablation", 65 * 7 * 3 * 5 * 6),
-        ("adaptive", 65 * 7 * 3 * 5 * 34),
+        ("adaptive", 65 * 7 * 3 * 5 * 35),
         ("hessian", 65 * 7 * 2 * 5 * 2),
         ("paper", 65 * 7 * 3 * 5 * 11),
         ("peers", 65 * 7 * 3 * 5 * 8),

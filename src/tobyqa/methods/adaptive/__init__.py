@@ -43,7 +43,7 @@ from .answer import (
     recommended,
 )
 from .champion import Find
-from .early import knows_minimum, remembered
+from .early import remembered, still_better
 from .evidence import best_row
 from .excursion import Excursion, destination, is_due, unfinished
 from .likelihood import bounded, pinned
@@ -327,9 +327,7 @@ class Adaptive(Options):
         if state.iterations % 5 == 0:
             B = rounded(B)
         if self.early and search.local:
-            known, place = search.early, search.champion.x
-            early = remembered(known, fitted, place, search.loudest)
-            search = replace(search, early=early)
+            search = replace(search, early=remembered(search, fitted))
         settled = self._settled(state, search, fitted)
         assert state.task.radius is not None
         unit = min(1.0, state.task.radius)
@@ -390,8 +388,8 @@ class Adaptive(Options):
             chosen = search.fitted, recommended(search.fitted, search.loudest)
         else:
             chosen = self._answer(state, search)
-        answer, early = in_user_units(*chosen), search.early
-        if search.local and early is not None and not knows_minimum(chosen[0]):
+        answer, early = in_user_units(*chosen), still_better(search, chosen[0])
+        if early is not None:
             answer = early.instead_of(answer, search.loudest)
         return replace(answer, drift_is_local=search.local)
 

@@ -17,6 +17,7 @@ from ...state import Estimate
 from .answer import JUDGED_WITHIN, expected_excess, in_user_units, recommended
 from .evidence import explains_readings
 from .posterior import Posterior
+from .search import Search
 
 Array = NDArray[np.float64]
 
@@ -51,26 +52,31 @@ class EarlyMinimum:
         )
 
 
-def knows_minimum(fitted: Posterior) -> bool:
-    """Whether a fit knows its minimum in spite of a local drift, which it fits too."""
-    is_known = expected_excess(fitted) < _KNOWN * fitted.noise_std
-    return fitted.components.interacts and is_known
-
-
-def remembered(
-    known: EarlyMinimum | None, fitted: Posterior, champion: Array, loudest: float
-) -> EarlyMinimum | None:
+def remembered(search: Search, fitted: Posterior) -> EarlyMinimum | None:
     """The fit to be kept after a new one, if any.
 
-    It must be of the place that comparisons have confirmed, `champion`; `loudest` is
-    the noise beyond which a fit explains nothing.
+    It must be of the place that comparisons have confirmed.
     """
-    if known is not None and not known.is_of(champion):
+    known, place = search.early, search.champion.x
+    if known is not None and not known.is_of(place):
         known = None
-    if (known is not None and known.is_sure) or not explains_readings(fitted, loudest):
+    is_settled = known is not None and known.is_sure
+    if is_settled or not explains_readings(fitted, search.loudest):
         return known
     new = EarlyMinimum(fitted, expected_excess(fitted))
     most = _KNOWN * fitted.noise_std
     if known is not None:
         most = min(most, _SURER * known.excess)
-    return new if new.excess < most and new.is_of(champion) else known
+    return new if new.excess < most and new.is_of(place) else known
+
+
+def still_better(search: Search, latest: Posterior) -> EarlyMinimum | None:
+    """The fit that was kept, unless the search has left it or the latest is as good.
+
+    As good is one that knows its minimum in spite of a local drift, which it fits too.
+    """
+    known = search.early
+    if known is None or not search.local or not known.is_of(search.champion.x):
+        return None
+    is_known = expected_excess(latest) < _KNOWN * latest.noise_std
+    return None if latest.components.interacts and is_known else known
