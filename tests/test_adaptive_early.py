@@ -105,8 +105,11 @@ def test_the_answer_under_a_local_drift_is_the_early_one():
     u = recommended(early.fitted, opt._state.memory.loudest)
     np.testing.assert_array_equal(result.x, early.fitted.window.frame.point(u))
     assert height(result.x) < 0.2
-    # It says when it was true, and what the drift has done up to now.
-    assert result.t < 400.0 < 1400.0 < result.drift.t[-1]
+    # It was known long ago; value and drift are those of now.
+    assert early.fitted.window.times[-1] < 400.0
+    assert result.t == result.drift.t[-1] == 1499.0
+    now = 0.01 * opt.result().history.value[0] * 1500.0 * 2.0
+    assert result.fun == pytest.approx(now, rel=0.02)
     assert result.noise_std == pytest.approx(opt.setup["noise"], rel=0.3)
 
 

@@ -388,9 +388,11 @@ class Adaptive(Options):
             chosen = search.fitted, recommended(search.fitted, search.loudest)
         else:
             chosen = self._answer(state, search)
-        answer, early = in_user_units(*chosen), still_better(search, chosen[0])
-        if early is not None:
-            answer = early.instead_of(answer, search.loudest)
+        early = still_better(search, chosen[0])
+        if early is None:
+            answer = in_user_units(*chosen)
+        else:
+            answer = early.instead_of(chosen[0], search.loudest)
         return replace(answer, drift_is_local=search.local)
 
     def _answer(self, state: State[Search], search: Search) -> tuple[Posterior, Array]:

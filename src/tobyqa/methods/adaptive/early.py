@@ -42,13 +42,21 @@ class EarlyMinimum:
     def is_sure(self) -> bool:
         return self.excess < _SURE * self.fitted.noise_std
 
-    def instead_of(self, latest: Estimate, loudest: float) -> Estimate:
-        """The answer by this fit, with the later one's word on the drift."""
+    def instead_of(self, latest: Posterior, loudest: float) -> Estimate:
+        """The answer by this fit; what is read there now, and the drift, by the latest.
+
+        Else value and drift would not be of one time.
+        """
+        place = in_user_units(self.fitted, recommended(self.fitted, loudest))
+        now = in_user_units(latest, latest.window.frame.u(place.x[None])[0])
         return replace(
-            in_user_units(self.fitted, recommended(self.fitted, loudest)),
-            drift=latest.drift,
-            drift_rate=latest.drift_rate,
-            drift_rate_std=latest.drift_rate_std,
+            place,
+            t=now.t,
+            fun=now.fun,
+            fun_std=now.fun_std,
+            drift=now.drift,
+            drift_rate=now.drift_rate,
+            drift_rate_std=now.drift_rate_std,
         )
 
 
