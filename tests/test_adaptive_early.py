@@ -14,7 +14,7 @@ from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.methods.adaptive.answer import recommended
 from tobyqa.methods.adaptive.champion import Champion
-from tobyqa.methods.adaptive.early import EarlyMinimum, remembered
+from tobyqa.methods.adaptive.early import EarlyMinimum, remembered, still_better
 from tobyqa.methods.adaptive.posterior import Components, posterior
 from tobyqa.methods.adaptive.window import window_around
 from tobyqa.samples import SampleSet
@@ -111,6 +111,17 @@ def test_the_answer_under_a_local_drift_is_the_early_one():
     now = 0.01 * opt.result().history.value[0] * 1500.0 * 2.0
     assert result.fun == pytest.approx(now, rel=0.02)
     assert result.noise_std == pytest.approx(opt.setup["noise"], rel=0.3)
+
+
+def test_a_short_run_is_answered_by_a_fit_of_all_its_readings():
+    opt, height = finished("penalty1", 2, "Hetero", 200)
+    memory = opt._state.memory
+    plain = replace(memory.fitted, components=Components(2.0, 2.0, -6.0))
+    assert still_better(memory, plain, 1000) is None
+    assert still_better(memory, plain, 1001) is memory.early
+    late = replace(opt._state, memory=replace(memory, early=None))
+    np.testing.assert_array_equal(opt.result().x, opt._method.estimate(late).x)
+    assert height(opt.result().x) < 1.0
 
 
 def test_without_it_the_search_is_the_same_and_the_answer_the_late_one():

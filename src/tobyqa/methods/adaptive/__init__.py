@@ -388,7 +388,7 @@ class Adaptive(Options):
             chosen = search.fitted, recommended(search.fitted, search.loudest)
         else:
             chosen = self._answer(state, search)
-        early = still_better(search, chosen[0])
+        early = still_better(search, chosen[0], len(state.samples))
         if early is None:
             answer = in_user_units(*chosen)
         else:

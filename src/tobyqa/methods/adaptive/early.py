@@ -1,9 +1,10 @@
 """The minimum as it was first known, for the answer under a drift that is local.
 
 Such a drift grows with time: what a late fit calls the function at the first reading
-is what a large drift leaves over. A fit that was sure of its minimum long before knows
-better. So the first one that was sure enough is kept, until a comparison shows that
-the search has found a lower place beyond it, as it does along a valley.
+is what a large drift leaves over. Once there are more readings than a fit can hold, one
+that was sure of its minimum long before may know better. So the first that was sure
+enough is kept, until a comparison shows that the search has found a lower place beyond
+it, as it does along a valley.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .answer import JUDGED_WITHIN, expected_excess, in_user_units, recommended
 from .evidence import explains_readings
 from .posterior import Posterior
 from .search import Search
+from .window import LARGEST_FIT
 
 Array = NDArray[np.float64]
 
@@ -78,13 +80,17 @@ def remembered(search: Search, fitted: Posterior) -> EarlyMinimum | None:
     return new if new.excess < most and new.is_of(place) else known
 
 
-def still_better(search: Search, latest: Posterior) -> EarlyMinimum | None:
+def still_better(
+    search: Search, latest: Posterior, readings: int
+) -> EarlyMinimum | None:
     """The fit that was kept, unless the search has left it or the latest is as good.
 
-    As good is one that knows its minimum in spite of a local drift, which it fits too.
+    As good is one that knows its minimum in spite of a local drift, which it fits too;
+    and any, as long as a fit can hold all `readings`, those of the early one included.
     """
     known = search.early
-    if known is None or not search.local or not known.is_of(search.champion.x):
+    if known is None or not search.local or readings <= LARGEST_FIT:
         return None
     is_known = expected_excess(latest) < _KNOWN * latest.noise_std
-    return None if latest.components.interacts and is_known else known
+    is_as_good = latest.components.interacts and is_known
+    return known if known.is_of(search.champion.x) and not is_as_good else None

@@ -57,7 +57,7 @@ class Options:
         True, doc="look again at a first step that such a drift may have turned down"
     )
     early: bool = option(
-        True, doc="then answer by the first fit that was sure of its minimum"
+        True, doc="in a long run, then answer by the first fit that knew its minimum"
     )
     shuffle: bool = option(True, doc="take the first points in random order")
     excursions: bool = option(

@@ -29,7 +29,7 @@ _NEAR = 2.0  # regions
 _EDGE = 1.1  # regions; rounding and old steps reach a little beyond one
 _LONGEST_PAUSE = 1000.0  # usual gaps between readings
 _LONGEST_TIME = 1e30  # spacings; its cube is still a number
-_LARGEST_FIT = 1000  # readings in the final, wider fit
+LARGEST_FIT = 1000  # readings in the final, wider fit
 _SMALLEST_WINDOW = 150  # few variables need as many readings to know the drift
 
 
@@ -197,7 +197,7 @@ def window_size(n: int, limit: int, wider: int = 1, *, local: bool = False) -> i
     """
     wanted = max(3 * coefficients(n) + 3 * n, _SMALLEST_WINDOW)
     wanted = min(2 * wanted if local else wanted, limit)
-    return min(wider * wanted, max(_LARGEST_FIT, wanted))
+    return min(wider * wanted, max(LARGEST_FIT, wanted))
 
 
 def window_around(
