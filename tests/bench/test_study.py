@@ -28,6 +28,14 @@ TINY = Study(
 )
 
 
+def test_the_parts_of_adaptive_are_compared_by_a_measure_of_their_own():
+    """If the method defined f_L and its variants did not, it would seem better."""
+    parts, whole = load_study("adaptive-parts"), load_study("adaptive")
+    own = [s for s in whole.solvers if s.startswith("adaptive")]
+    assert sorted(parts.solvers) == sorted(parts.reference_solvers) == sorted(own)
+    assert len(parts.cells()) == 17 * 3 * 5 * len(own)
+
+
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
