@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...result import CURVE_POINTS, DriftCurve
-from ...state import Estimate, Gauges, State
+from ...state import Estimate
 from ...step import ball_step
+from . import fits
+from .belief import Belief
 from .evidence import best_row, explains_readings
-from .fits import Fits
+from .options import Options
 from .posterior import Posterior
-from .search import Search
 
 Array = NDArray[np.float64]
 _Answer = tuple[Posterior, Array]  # a fit and a position in its region
 
 _INSIDE = 0.5  # regions; a minimum farther out is not believed
-_SURELY = 3.0  # standard errors
-JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
+_JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
 def recommended(fitted: Posterior, loudest: float) -> Array:
@@ -37,56 +37,41 @@ def recommended(fitted: Posterior, loudest: float) -> Array:
     return u if is_inside and explains_readings(fitted, loudest) else np.zeros_like(u)
 
 
-def best_answer(
-    fits: Fits, state: State[Search], search: Search, *, cautious: bool
-) -> _Answer:
+def answer(b: Belief, s: Options) -> _Answer:
     """A wider fit and the position in its region that it recommends.
 
     Of two: around the centre, and around the best place that a comparison has
     confirmed. The safer one is given, the second if they cannot be compared.
     """
-    B = search.champion.B
-    champion = int(state.samples.rows_at(search.champion.x)[-1])
-    there = fits.wide(champion, state, replace(search, B=B))
-    confirmed = there, recommended(there, search.loudest)
-    rival = latest_answer(fits, state, search, cautious=cautious)
+    if not s.home:
+        return _latest(b, s)
+    best = int(b.samples.rows_at(b.best.x)[-1])
+    at_best = replace(b, B=b.best.B)
+    there = fits.wide(at_best, s, best)
+    confirmed = there, recommended(there, b.noise.loudest)
+    rival = _latest(b, s)
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
-    if far > JUDGED_WITHIN:
-        if search.local:
+    if far > _JUDGED_WITHIN:
+        if b.local:
             # Late readings say too little of how much lower one was at first, and a
             # fit without a local drift holds near its own centre only.
             return confirmed
-        B = B * (far / JUDGED_WITHIN)
-        there = fits.wide(champion, state, replace(search, B=B))
-    if not explains_readings(there, search.loudest):
+        B = b.best.B * (far / _JUDGED_WITHIN)
+        there = fits.wide(replace(b, B=B), s, best)
+    if not explains_readings(there, b.noise.loudest):
         return confirmed
     return safer(there, [rival, confirmed])
 
 
-def latest_answer(
-    fits: Fits, state: State[Search], search: Search, *, cautious: bool
-) -> _Answer:
+def _latest(b: Belief, s: Options) -> _Answer:
     """The answer by what lies around the centre."""
-    assert state.centre is not None
-    wide = fits.wide(state.centre, state, search)
+    wide = fits.wide(b, s, b.centre)
     row, _ = best_row(
-        wide, search.evidence, search.spread, search.loudest, cautious=cautious
+        wide, b.evidence, b.noise.spread, b.noise.loudest, cautious=s.caution
     )
-    wide = fits.wide(int(wide.window.rows[row]), state, search)
-    return wide, recommended(wide, search.loudest)
-
-
-def lower(home: _Answer, away: _Answer) -> _Answer:
-    """The answer at home, unless the one of a search elsewhere is surely lower.
-
-    Each by its own fit, at the time of the latest reading at home: what the drift has
-    done since then is known to the other fit alone.
-    """
-    time = float(home[0].window.times[-1])
-    (value, error), (other, other_error) = _value(home, time), _value(away, time)
-    is_lower = value - other > _SURELY * math.hypot(error, other_error)
-    return away if is_lower else home
+    wide = fits.wide(b, s, int(wide.window.rows[row]))
+    return wide, recommended(wide, b.noise.loudest)
 
 
 def _value(answer: _Answer, time: float) -> tuple[float, float]:
@@ -126,19 +111,6 @@ def expected_excess(fitted: Posterior) -> float:
         return math.inf
     P = (Q.T @ fitted.gradient_covariance @ Q).diagonal()
     return fitted.noise_std * 0.5 * float(np.sum((h**2 + P) / low))
-
-
-def gauges(fitted: Posterior) -> Gauges:
-    """Size of the region, the gradient and its error, in the user's units."""
-    scale, frame = fitted.noise_std, fitted.window.frame
-    back, log_volume = frame.back, float(np.linalg.slogdet(frame.B)[1])
-    g = back.T @ fitted.g
-    variance = float(np.vdot(back @ back.T, fitted.gradient_covariance))
-    return Gauges(
-        radius=math.exp(log_volume / len(back)),
-        gradient=scale * math.sqrt(g @ g),
-        gradient_std=scale * math.sqrt(max(variance, 0.0)),
-    )
 
 
 def in_user_units(fitted: Posterior, u: Array) -> Estimate:

@@ -14,13 +14,16 @@ X          columns: level and slope at one place, at the other
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import integrated_wiener
 from ...samples import SampleSet
+from .belief import Belief, Place
+from .evidence import digits, witness
+from .posterior import Components
 from .window import relative_variances
 
 Array = NDArray[np.float64]
@@ -29,6 +32,10 @@ _SURE, _DOUBTFUL = 5.0, 2.0  # standard errors
 UNKNOWN = 1e9  # noise levels: the error of a comparison that tells nothing
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 _MOST = 5  # comparisons that are to tell whether the drift depends on the place
+_FAR_AHEAD = 3.0  # standard errors
+_CLOSE = 4.0  # noise levels; two places known to within that are compared
+_MOST_AT_START = 6  # comparisons of two places until they are known that well
+_LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
 
 
 @dataclass(frozen=True)
@@ -167,3 +174,74 @@ def _line(t: Array, y: Array, error: Array) -> Array:
     variance = float(weight @ t**2)
     slope = float(weight @ (t * y)) / variance if variance > 0.0 else 0.0
     return np.asarray(mean + slope * t)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How much lower the best place is than its rival, in noise units."""
+
+    ahead: float
+    error: float
+    is_decided: bool
+
+
+def contrast(
+    b: Belief, rival: Array, rounds: tuple[tuple[int, ...], ...]
+) -> tuple[Belief, Lead]:
+    """The best place against its rival, and whether the drift depends on the place."""
+    ruler = _ruler(b, rounds)
+    if not b.local_is_known:
+        local, known = drift_is_local(b.samples, rounds, ruler)
+        known &= not b.noise.is_guessed or len(rounds) >= _LEAST_IF_GUESSED
+        b = replace(b, local=local, local_is_known=known)
+    ahead, error = ruler.ahead(b.samples, rounds[-1])
+    is_decided = b.local_is_known
+    if b.local:
+        ahead, error = ruler.ahead_at_start(b.samples, b.best.x, rival)
+        close = error <= _CLOSE or abs(ahead) > _FAR_AHEAD * error
+        is_decided &= close or len(rounds) >= _MOST_AT_START
+    return b, Lead(ahead, error, is_decided)
+
+
+def decided(b: Belief, rival: Array, lead: Lead) -> tuple[Belief, Components | None]:
+    """The better one of two places; the components to go on from there, if so."""
+    # Of the start, late readings tell little: there the sign alone would be chance.
+    needed = lead.error if b.local else 0.0
+    if lead.ahead < -needed:
+        return replace(b, best=Place(rival, b.B)), None
+    return b, b.fitted.components if lead.ahead > _FAR_AHEAD * lead.error else None
+
+
+def appeal_decided(b: Belief, step: Array) -> tuple[Belief, Components | None]:
+    """A step that was turned down, after the comparisons with the best place so far.
+
+    If they drift apart, the readings deny nothing: what counts is how the two were at
+    the start. If the step was lower, the best place so far, mostly x0, is put aside:
+    its own drift would bend every fit around the step.
+    """
+    samples = b.samples
+    least, most = b.noise.credible
+    # No fit, so no need of more digits than the readings have.
+    noise = max(b.noise.stated, digits(float(np.abs(samples.values).max())))
+    lines = Ruler(noise, 0.0, b.spacing).lines(samples, b.best.x, step)
+    if lines is None or not lines.drift_apart(least, most):
+        return b, None
+    b = replace(b, local=True, local_is_known=True)
+    ahead, error = lines.ahead
+    if ahead > -_FAR_AHEAD * error * max(lines.misfit, least):
+        return b, None
+    there = samples.rows_at(step)
+    seen = witness(samples, int(there[0]), int(there[-1]), b.noise.unit, b.spacing)
+    b = replace(b, aside=b.best.x, evidence=seen, best=Place(step, b.best.B))
+    return b, b.fitted.components
+
+
+def _ruler(b: Belief, rounds: tuple[tuple[int, ...], ...]) -> Ruler:
+    """A noise estimate far from the assumed level is misfit, and no excuse."""
+    least, most = b.noise.credible
+    noise = b.fitted.noise_std
+    if b.noise.is_guessed:
+        # What the fit calls noise may be the very drift that is asked for.
+        noise = min(noise, noise_between(b.samples, rounds))
+    noise = min(max(noise, b.noise.unit * least), b.noise.unit * most)
+    return Ruler(noise, math.exp(b.fitted.components.log_q), b.spacing)

@@ -31,7 +31,7 @@ _BOUNDS = {
     "log_s": (0.0, float(np.log(30.0))),
 }
 _OF_PLACE = frozenset({"log_b", "log_s"})  # unused if the drift is of time alone
-_RELATIVE = ("log_a", "log_q", "log_b")  # to the noise
+RELATIVE = ("log_a", "log_q", "log_b")  # to the noise
 _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
 _USUAL_LENGTH = math.log(4.0)  # regions
@@ -79,7 +79,7 @@ def improve(
     unused = frozenset() if fitted.components.interacts else _OF_PLACE
     free = [name for name in _BOUNDS if name not in fixed | unused]
     # All are relative to the noise: where that is misjudged, so are they, together.
-    louder = tuple(name for name in _RELATIVE if name in free)
+    louder = tuple(name for name in RELATIVE if name in free)
     best, score = fitted, _score(fitted)
     for _ in range(sweeps):
         before = score

@@ -1,12 +1,12 @@
-"""What can be set of method ``adaptive``; each of its parts can be taken out."""
+"""What can be set of method ``adaptive``; most of its parts can be taken out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...settings import check_fields, label, option
-from .fits import Fits
-from .window import FARTHEST
+
+FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,7 @@ class Options:
     appeal: bool = option(
         True, doc="look again at a first step that such a drift may have turned down"
     )
-    early: bool = option(
-        True, doc="in a long run, then answer by the first fit that knew its minimum"
-    )
     shuffle: bool = option(True, doc="take the first points in random order")
-    excursions: bool = option(
-        True, doc="search elsewhere once nothing is gained and readings are left"
-    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -71,11 +65,7 @@ class Options:
         return label(self)
 
     @property
-    def fits(self) -> Fits:
-        """How fits are made."""
-        fixed = []
-        if self.drift == "straight":
-            fixed.append("log_q")
-        if self.length == "infinite":
-            fixed.append("log_l")
-        return Fits(self.window, self.reach, frozenset(fixed), self.likelihood)
+    def fixed(self) -> frozenset[str]:
+        """Variance components that are set to the limit where they have no effect."""
+        names = {"log_q": self.drift == "straight", "log_l": self.length == "infinite"}
+        return frozenset(name for name, is_fixed in names.items() if is_fixed)

@@ -15,8 +15,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from .options import FARTHEST
 from .posterior import Components, Posterior
-from .window import FARTHEST, Window, coefficients
+from .window import Window, coefficients
 
 Array = NDArray[np.float64]
 

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from ...kernels import damped_powell, integrated_wiener
 from ...samples import SampleSet
+from .options import FARTHEST
 
 Array = NDArray[np.float64]
 
-FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 _NEAR = 2.0  # regions
 _EDGE = 1.1  # regions; rounding and old steps reach a little beyond one
 _LONGEST_PAUSE = 1000.0  # usual gaps between readings

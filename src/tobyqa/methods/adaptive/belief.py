@@ -1,0 +1,142 @@
+"""What a search believes between two readings; frozen, each change gives a new one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...result import Status
+from ...samples import SampleSet
+from ...state import Gauges, Task
+from .evidence import Evidence, credible_noise
+from .likelihood import RELATIVE, bounded
+from .posterior import Components, Posterior
+
+Array = NDArray[np.float64]
+
+BELIEVED, GUESSED = 1.0, 5.0  # prior std of log nu: a noise stated, and one guessed
+_DENIED = 3.0  # size of log nu at which a fit denies the noise stated
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is assumed of the noise and how far that is trusted."""
+
+    unit: float  # assumed standard deviation of a reading, the unit of all fits
+    stated: float  # the same as stated by the user, or guessed; maybe 0
+    spread: float  # prior std of log nu: how much it is trusted
+    loudest: float  # noise that a fit of this function may need, in units of that
+    nu: float = 1.0  # variance by the last search of the likelihood
+
+    @property
+    def is_guessed(self) -> bool:
+        return self.spread > BELIEVED
+
+    @property
+    def credible(self) -> tuple[float, float]:
+        """The least and the most noise to be believed in, in units of the assumed.
+
+        Less than was stated, too: errors taken too large hide a drift that is local.
+        """
+        doubt = max(self.spread - 1.0, 1.0)
+        return 1.0 / credible_noise(doubt), credible_noise(self.spread)
+
+    def after(self, nu: float, *, doubts: bool) -> Noise:
+        """After a search of the likelihood found the variance `nu`.
+
+        `doubts`: what was stated is a mere guess from the fit on that denies it. Not
+        where readings are finer than the fit has digits for: that is no noise at all.
+        """
+        is_denied = abs(math.log(nu)) > _DENIED and self.unit == self.stated
+        spread = GUESSED if doubts and is_denied else self.spread
+        return replace(self, nu=nu, spread=max(spread, self.spread))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point and the region that the search had there."""
+
+    x: Array
+    B: Array
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The next point and what is expected of it."""
+
+    x: Array
+    predicted: float
+    unresolved: bool  # the gradient is less than twice its uncertainty
+    explores: bool
+    visible: float  # largest variation over the region, in noise units
+    blurred: bool = False  # the gradient is unknown, and not because of noise
+    verifies: bool = False  # a known place is measured again
+
+    @property
+    def is_step(self) -> bool:
+        return not (self.explores or self.verifies)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What a search believes, and what it is going to do."""
+
+    task: Task
+    samples: SampleSet
+    centre: int  # row of the incumbent
+    B: Array  # region {centre + B u : |u| <= 1}
+    noise: Noise
+    spacing: float  # unit of time
+    evidence: Evidence  # of the drift
+    best: Place  # confirmed by comparisons
+    fitted: Posterior
+    plan: Plan
+    local: bool = False  # the drift depends on the place
+    local_is_known: bool = False
+    aside: Array | None = None  # place that drifts in its own way, in no fit any more
+    settled: int = 0  # iterations that found nothing left to gain
+    iterations: int = 0
+    accepted: bool = False  # the newest reading became the centre
+    status: Status = Status.RUNNING
+
+    @property
+    def newest(self) -> int:
+        """Row of the newest reading."""
+        return len(self.samples) - 1
+
+    @property
+    def centre_point(self) -> Array:
+        return np.asarray(self.samples.points[self.centre])
+
+    @cached_property
+    def gauges(self) -> Gauges:
+        """Size of the region, the gradient and its error, in the user's units."""
+        scale, frame = self.fitted.noise_std, self.fitted.window.frame
+        back, log_volume = frame.back, float(np.linalg.slogdet(frame.B)[1])
+        g = back.T @ self.fitted.g
+        variance = float(np.vdot(back @ back.T, self.fitted.gradient_covariance))
+        return Gauges(
+            radius=math.exp(log_volume / len(back)),
+            gradient=scale * math.sqrt(g @ g),
+            gradient_std=scale * math.sqrt(max(variance, 0.0)),
+        )
+
+    def measuring(self, place: Array) -> Belief:
+        """A known place is to be measured again."""
+        return replace(self, plan=replace(self.plan, x=place, verifies=True))
+
+    def in_unit(self, unit: float, components: Components) -> tuple[Belief, Components]:
+        """The same knowledge in another unit of noise, and the components in it."""
+        ratio = unit / self.noise.unit
+        log = math.log(ratio)
+        moved = {name: getattr(components, name) - log for name in RELATIVE}
+        b = replace(
+            self,
+            noise=replace(self.noise, unit=unit),
+            evidence=self.evidence.divided(ratio),
+        )
+        return b, bounded(replace(components, **moved))
