@@ -14,8 +14,10 @@ of the Hessian at the centre, in units of u and of noise.
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from ...state import (
     Task,
     Verdict,
     first_readings,
+    stepwise,
     with_reading,
 )
 from . import probe
@@ -89,7 +92,15 @@ class Adaptive(Options):
     than that and the curvature is known only in part.
     """
 
+    RETIRED: ClassVar[frozenset[str]] = frozenset()
+
     # -- the iteration ---------------------------------------------------------------
+
+    def begin(
+        self, task: Task
+    ) -> Generator[tuple[Proposal, State[Search]], Observation | None, None]:
+        """The search, step by step."""
+        return stepwise(self, task)
 
     def start(self, task: Task) -> State[Search]:
         """No reading yet."""
@@ -165,7 +176,7 @@ class Adaptive(Options):
                 search = replace(search, fitted=fitted)
             excursion = excursion.anchored(observation)
         else:
-            own = replace(observation, asked=answers)
+            own = observation if answers else replace(observation, trial=None)
             excursion = excursion.moved(method.absorb(excursion.state, own))
         search = replace(search, excursion=excursion)
         if not excursion.is_over(state.readings):
