@@ -74,6 +74,24 @@ def column(name: str, value: Any, length: int, *, nan_allowed: bool = False) -> 
     return clean
 
 
+def readings(
+    x: Any, t: Any, value: Any, sigma: Any
+) -> list[tuple[Array, float, float, float | None]]:
+    """Readings as rows of point, value, time and standard error, as far as known.
+
+    Without times they are numbered.
+    """
+    table = points("x", x)
+    m = len(table)
+    values = column("value", value, m).tolist()
+    sigmas = [None] * m
+    if sigma is not None:
+        stated = column("sigma", sigma, m, nan_allowed=True).tolist()
+        sigmas = [None if math.isnan(s) else s for s in stated]
+    times = column("t", np.arange(m) if t is None else t, m).tolist()
+    return list(zip(table, values, times, sigmas, strict=True))
+
+
 def number(name: str, value: Any) -> float:
     """A real scalar: Python or numpy number, or an array holding exactly one."""
     if type(value) is float:  # the common case, at a tenth of the price
@@ -89,6 +107,17 @@ def finite(name: str, value: Any) -> float:
     clean = number(name, value)
     if not math.isfinite(clean):
         raise ValueError(f"{name} must be finite, but is {clean}")
+    return clean
+
+
+def reading(name: str, value: Any) -> float:
+    """A reading that can be used: finite, at most 1e100 in size."""
+    clean = number(name, value)
+    if not abs(clean) <= LARGEST_READING:
+        raise ValueError(
+            f"{name} must be finite and at most {LARGEST_READING:g} in size, "
+            f"but is {clean}"
+        )
     return clean
 
 

@@ -67,18 +67,9 @@ class SampleSet:
     def __len__(self) -> int:
         return int(self.table.shape[0])
 
-    def ages(self, now: float) -> Array:
-        """How long ago each reading was taken."""
-        return np.asarray(now - self.times)
-
     def rows_at(self, x: Array) -> NDArray[np.int64]:
         """Rows of the readings at exactly this place."""
         return np.flatnonzero((self.points == x).all(axis=1))
-
-    def distances(self, x: Array) -> Array:
-        """Euclidean distance of each point to `x`."""
-        d = self.points - x
-        return np.asarray(np.sqrt(np.einsum("ij,ij->i", d, d)))
 
     def append(
         self, x: Array, t: float, value: float, sigma: float, asked: bool = True

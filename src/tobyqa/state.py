@@ -1,4 +1,4 @@
-"""The values that travel through a search, all frozen.
+"""The values that travel through a search, all frozen, and what a method is.
 
 Data flows one way: samples -> model -> step (`Proposal`) -> evaluation
 (`Observation`) -> verdict (`Verdict`) -> samples (a new `State`).
@@ -7,8 +7,9 @@ Data flows one way: samples -> model -> step (`Proposal`) -> evaluation
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,12 @@ class Observation:
     t: float
     value: float  # NaN for a failed measurement
     sigma: float = math.nan  # its own standard error, NaN where not stated
-    asked: bool = True  # False for a point that the method did not propose
+    trial: int | None = None  # the trial that it belongs to; None: nobody asked
+    answers: bool = False  # that trial was the proposal which is in force now
+
+    @property
+    def asked(self) -> bool:
+        return self.trial is not None
 
     @property
     def failed(self) -> bool:
@@ -93,6 +99,11 @@ class State(Generic[M]):
             return self.task.x0
         return np.asarray(self.samples.points[self.centre])
 
+    @property
+    def accepted(self) -> bool:
+        """Whether the latest observation became the centre."""
+        return self.verdict is not None and self.verdict.accepted
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -110,6 +121,13 @@ class Estimate:
     drift: DriftCurve
     noise_std: float
     drift_is_local: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """By name, for a `Result`; arrays are copies that the user may change."""
+        return {
+            name: value.copy() if isinstance(value, np.ndarray) else value
+            for name, value in vars(self).items()
+        }
 
 
 def with_reading(samples: SampleSet, reading: Observation) -> SampleSet:
@@ -141,17 +159,79 @@ def first_readings(state: State[Any]) -> Estimate:
     )
 
 
-class Method(Protocol):
-    """A frozen settings object with pure functions from state to state."""
+class Standing(Protocol):
+    """What is read of a search between two observations, whatever its method."""
 
-    def start(self, task: Task) -> State[Any]:
+    @property
+    def status(self) -> Status:
+        """Whether the method sees a reason to end."""
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the latest observation became the centre."""
+
+    @property
+    def centre_point(self) -> Array: ...
+
+    @property
+    def gauges(self) -> Gauges: ...
+
+
+class Method(Protocol):
+    """A frozen settings object that can begin a search and read its states."""
+
+    RETIRED: ClassVar[frozenset[str]]
+    """Settings that it had once: files may still name them."""
+
+    def begin(
+        self, task: Task
+    ) -> Generator[tuple[Proposal, Standing], Observation | None, None]:
+        """A search: yields what to measure next and where it stands.
+
+        It is sent every observation, asked for or not, and never returns by itself:
+        after a status that ends it, it goes on if it is sent more. None instead of an
+        observation says that a search which had been ended from outside goes on, so
+        that failures before it count no more. The same proposal as before is the same
+        object. All that it does follows from `task` and what it is sent.
+        """
+
+    def estimate(self, state: Any, *, quick: bool = False) -> Estimate:
+        """What a state of its own says about the answer; pure.
+
+        `quick`: at the cost of an iteration.
+        """
+
+
+class Steps(Protocol[M]):
+    """A method as pure functions from state to state."""
+
+    def start(self, task: Task) -> State[M]:
         """The state before the first reading."""
 
-    def propose(self, state: State[Any]) -> Proposal:
+    def propose(self, state: State[M]) -> Proposal:
         """The next point to measure; always finite."""
 
-    def absorb(self, state: State[Any], observation: Observation) -> State[Any]:
+    def absorb(self, state: State[M], observation: Observation) -> State[M]:
         """The state after an observation of any kind."""
 
-    def estimate(self, state: State[Any], *, quick: bool = False) -> Estimate:
-        """What is known about the answer; `quick`: at the cost of an iteration."""
+
+def stepwise(
+    method: Steps[M], task: Task
+) -> Generator[tuple[Proposal, State[M]], Observation | None, None]:
+    """The search of a method that is made of pure functions."""
+    state = method.start(task)
+    proposal = method.propose(state)
+    while True:
+        observation = yield proposal, state
+        if observation is None:
+            state = replace(state, failures=0)
+        else:
+            state = method.absorb(state, observation)
+        following = method.propose(state)
+        # To ask for the same point again, before it was read, is the same proposal.
+        is_answered = observation is not None and observation.answers
+        if is_answered or not np.array_equal(following.x, proposal.x):
+            proposal = following

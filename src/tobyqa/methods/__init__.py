@@ -1,4 +1,4 @@
-"""Methods: frozen settings objects with pure `start`, `propose`, `absorb`, `estimate`.
+"""Methods: frozen settings objects that can `begin` a search and `estimate` its answer.
 
 A method is chosen by name, or by handing over a settings object.
 """

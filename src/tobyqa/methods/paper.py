@@ -18,7 +18,9 @@ R_obs       variance of a reading
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,7 @@ from ..state import (
     Task,
     Verdict,
     first_readings,
+    stepwise,
     with_reading,
 )
 from ..step import arc_step, cubic_step
@@ -79,6 +82,8 @@ class Paper:
     you know it, also when it is zero.
     """
 
+    RETIRED: ClassVar[frozenset[str]] = frozenset()
+
     hessian: str = option(
         "zero",
         choices=("zero", "interpolated"),
@@ -119,6 +124,12 @@ class Paper:
         return label(self)
 
     # -- the iteration ---------------------------------------------------------------
+
+    def begin(
+        self, task: Task
+    ) -> Generator[tuple[Proposal, State[Search]], Observation | None, None]:
+        """The search, step by step."""
+        return stepwise(self, task)
 
     def start(self, task: Task) -> State[Search]:
         """No reading yet."""
