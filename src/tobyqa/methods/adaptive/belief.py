@@ -99,6 +99,7 @@ class Belief:
     local_is_known: bool = False
     aside: Array | None = None  # place that drifts in its own way, in no fit any more
     settled: int = 0  # iterations that found nothing left to gain
+    repeats: int = 0  # readings at known places, to compare or to verify
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre
     status: Status = Status.RUNNING

@@ -52,6 +52,12 @@ class Options:
         doc="compare with an earlier place and go back if it reads lower; without it "
         "no drift is found to be local",
     )
+    repeats: float = option(
+        0.15,
+        lo=0.0,
+        hi=1.0,
+        doc="share of the readings that comparisons may take at any time",
+    )
     local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
     appeal: bool = option(
         True, doc="look again at a first step that such a drift may have turned down"

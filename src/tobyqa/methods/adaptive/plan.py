@@ -44,15 +44,15 @@ _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 
 
-def size_change(
-    b: Belief, planned_by: Posterior, s: Options, *, answers: bool
-) -> float:
-    """How the region is to change after the newest reading."""
-    factor = 1.0
-    if answers and not b.plan.verifies:
-        factor = judged(b, planned_by)
-    # Readings nobody asked for may all lie outside what they would make of it.
-    if answers and b.plan.blurred and s.focus:
+def size_change(b: Belief, planned_by: Posterior, s: Options) -> float:
+    """How the region is to change after the newest reading, which was planned.
+
+    Known places that are measured again say nothing about its size.
+    """
+    if b.plan.verifies:
+        return 1.0
+    factor = judged(b, planned_by)
+    if b.plan.blurred and s.focus:
         factor = min(factor, 0.7)  # look closer
     if b.plan.visible < max(5.0, b.task.x0.size):
         factor = max(factor, 1.2)  # differences must stand out of the noise
@@ -87,7 +87,7 @@ def judged(b: Belief, planned_by: Posterior) -> float:
     return min(factor, 1.0) if is_doubtful else factor
 
 
-def next_plan(b: Belief, s: Options, factor: float = 1.0) -> Belief:
+def next_plan(b: Belief, s: Options) -> Belief:
     """Components, centre and region anew where that is due, and the next point."""
     b = _likelier(b, s)
     row, is_doubted = best_row(
@@ -99,8 +99,8 @@ def next_plan(b: Belief, s: Options, factor: float = 1.0) -> Belief:
     )
     if is_doubted and s.verify and b.centre != b.newest:
         # Nothing else tells drift from ascent.
-        return b.measuring(b.centre_point)
-    return _planned(_recentred(replace(b, B=factor * b.B), s, row), s)
+        return replace(b.measuring(b.centre_point), repeats=b.repeats + 1)
+    return _planned(_recentred(b, s, row), s)
 
 
 def next_plan_at_best(b: Belief, s: Options, components: Components) -> Belief:

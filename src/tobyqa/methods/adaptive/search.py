@@ -33,6 +33,7 @@ T = TypeVar("T")
 Asking = Generator[tuple[Any, Any], "Observation | None", T]  # gives T in the end
 Rows = tuple[int, ...]  # of one comparison
 
+_READINGS = 3  # of a comparison
 _APART = 0.3  # regions; nearer, there is nothing to compare
 _FIRST_STEPS = 4  # iterations whose steps may appeal
 _APPEAL, _APPEAL_IF_GUESSED = 2, 3  # comparisons that decide on a step turned down
@@ -52,19 +53,19 @@ def search(task: Task, s: Options) -> Asking[None]:
         b, answers = yield from measure(b, s)
         if b.status is Status.UNBOUNDED:
             continue
-        factor = size_change(b, planned_by, s, answers=answers)
+        factor = size_change(b, planned_by, s) if answers else 1.0
+        b = replace(b, B=factor * b.B)  # before anything can interrupt
         way_back: Components | None = None  # of the fit to go on from the best place
-        is_turned_down = answers and factor < 1.0
-        if is_turned_down and rival is None and may_appeal(b, s):
-            b, way_back = yield from appeal(replace(b, B=factor * b.B), s)
-            factor, waited = size_change(b, b.fitted, s, answers=True), 0
+        if factor < 1.0 and rival is None and may_appeal(b, s):
+            b, way_back = yield from appeal(b, s)
+            waited = 0
         elif s.home and answers:
             is_due = waited + bool(rounds) >= patience(b, rounds)
+            is_due = is_due and is_affordable(b, s, _READINGS)
             if is_due and rival is None and is_apart(b):
                 rival = b.centre_point
             if is_due and rival is not None:
                 b, rows = yield from compare(b, s, rival)
-                factor = size_change(b, b.fitted, s, answers=True)
                 rounds, waited = (*rounds, *rows), 1 - len(rows)
                 if rows:
                     b, lead = contrast(b, rival, rounds)
@@ -76,7 +77,7 @@ def search(task: Task, s: Options) -> Asking[None]:
             else:
                 waited += 1
         if way_back is None:
-            b = next_plan(b, s, factor)
+            b = next_plan(b, s)
         else:
             b = next_plan_at_best(b, s, way_back)
 
@@ -143,6 +144,7 @@ def compare(b: Belief, s: Options, rival: Array) -> Asking[tuple[Belief, list[Ro
         if not np.array_equal(b.samples.points[-1], place):
             return b, []
         rows = (*rows, b.newest)
+        b = replace(b, repeats=b.repeats + 1)
     return b, [rows]
 
 
@@ -152,9 +154,8 @@ def appeal(b: Belief, s: Options) -> Asking[tuple[Belief, Components | None]]:
     With the components of the fit to go on from it, if it was lower after all.
     """
     step = b.samples.points[-1]
-    enough = _APPEAL_IF_GUESSED if b.noise.is_guessed else _APPEAL
     done = 0
-    while done < enough:
+    while done < _rounds_of_appeal(b):
         b, rows = yield from compare(b, s, step)
         if not rows and not done:
             return b, None
@@ -169,7 +170,17 @@ def may_appeal(b: Belief, s: Options) -> bool:
     of what is known by then was measured at one and the same distance from x0.
     """
     is_early = b.iterations <= _FIRST_STEPS and not b.local_is_known
-    return s.home and s.appeal and is_early and b.plan.is_step
+    is_wanted = s.home and s.appeal and is_early and b.plan.is_step
+    return is_wanted and is_affordable(b, s, _READINGS * _rounds_of_appeal(b))
+
+
+def _rounds_of_appeal(b: Belief) -> int:
+    return _APPEAL_IF_GUESSED if b.noise.is_guessed else _APPEAL
+
+
+def is_affordable(b: Belief, s: Options, readings: int) -> bool:
+    """Whether so many readings at known places leave enough for new ones."""
+    return b.repeats + readings <= s.repeats * (len(b.samples) + readings)
 
 
 def patience(b: Belief, rounds: tuple[Rows, ...]) -> int:
