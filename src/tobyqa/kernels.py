@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+_LARGEST_EXPONENT = 700.0  # of which exp is a number
 _ROOT_OF_SIXTH = (1.0 / 6.0) ** (1.0 / 3.0)  # the cubic one
 
 
@@ -32,34 +33,49 @@ def powell(U: Array) -> Array:
     return A
 
 
-def damped_powell(gram: Array, length: float) -> Array:
-    """Powell's kernel near the centre, bounded far from it; `gram` holds u_i.u_j.
+def damped_powell(gram: Array, near: Array, far: Array, length: float) -> Array:
+    """Powell's kernel near the centre, bounded far from it.
 
-    l^4 e_i e_j phi(u_i.u_j / l^2) with phi(z) = exp(z) - 1 - z and
+    l^4 e_i e_j phi(u_i.v_j / l^2) with phi(z) = exp(z) - 1 - z and
     e_i = exp(-|u_i|^2 / 2l^2): the Gaussian kernel without its constant and linear
     features, which the model fits unpenalised. For l -> infinity it is `powell`.
+    `gram` holds u_i.v_j, `near` and `far` the e_i and e_j.
     """
-    Z = gram * length**-2
-    e = np.exp(-0.5 * Z.diagonal())
+    # Beyond the limit both are too far out for anything to be left.
+    Z = np.minimum(gram * length**-2, _LARGEST_EXPONENT)
     K = np.expm1(Z)
     K -= Z
-    K *= (length**4 * e)[:, None]
-    K *= e
+    K *= (length**4 * near)[:, None]
+    K *= far
     return K
 
 
-def damped_linear(gram: Array, length: float) -> Array:
-    """Covariance u_i.u_j near the centre, bounded far from it.
+def damped_powell_variance(squares: Array, length: float) -> Array:
+    """`damped_powell` of each point with itself; `squares` are the |u_i|^2."""
+    r = squares * length**-2
+    return np.asarray(length**4 * (-np.expm1(-r) - r * np.exp(-r)))
 
-    l^2 e_i e_j (exp(u_i.u_j / l^2) - 1): the Gaussian kernel without its constant
+
+def damped_linear(gram: Array, near: Array, far: Array, length: float) -> Array:
+    """Covariance u_i.v_j near the centre, bounded far from it; as `damped_powell`.
+
+    l^2 e_i e_j (exp(u_i.v_j / l^2) - 1): the Gaussian kernel without its constant
     feature, so that the function it describes is zero at the centre.
     """
-    Z = gram * length**-2
-    e = length * np.exp(-0.5 * Z.diagonal())
-    K = np.expm1(Z)
-    K *= e[:, None]
-    K *= e
+    K = np.expm1(np.minimum(gram * length**-2, _LARGEST_EXPONENT))
+    K *= (length**2 * near)[:, None]
+    K *= far
     return K
+
+
+def damped_linear_variance(squares: Array, length: float) -> Array:
+    """`damped_linear` of each point with itself; `squares` are the |u_i|^2."""
+    return np.asarray(-(length**2) * np.expm1(-squares * length**-2))
+
+
+def damping(squares: Array, length: float) -> Array:
+    """e_i = exp(-|u_i|^2 / 2l^2): how much a point still knows of the centre."""
+    return np.asarray(np.exp(squares * (-0.5 * length**-2)))
 
 
 def integrated_wiener(t: Array) -> Array:

@@ -14,17 +14,17 @@ from ...step import ball_step
 from . import fits
 from .belief import Belief
 from .evidence import best_row, explains_readings
+from .fit import Fit
 from .options import Options
-from .posterior import Posterior
 
 Array = NDArray[np.float64]
-_Answer = tuple[Posterior, Array]  # a fit and a position in its region
+_Answer = tuple[Fit, Array]  # a fit and a position in its region
 
 _INSIDE = 0.5  # regions; a minimum farther out is not believed
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
-def recommended(fitted: Posterior, loudest: float) -> Array:
+def recommended(fitted: Fit, loudest: float) -> Array:
     """The model's minimum if it is well inside the region, else the best known place.
 
     A minimum at the edge is where the model knows least, and has been chosen for
@@ -82,7 +82,7 @@ def _value(answer: _Answer, time: float) -> tuple[float, float]:
     return fitted.window.frame.level + scale * value, scale * math.sqrt(variance)
 
 
-def safer(judge: Posterior, answers: list[_Answer]) -> _Answer:
+def safer(judge: Fit, answers: list[_Answer]) -> _Answer:
     """The answer that is lowest at worst, two standard errors up, by one fit."""
     U = judge.window.frame.u(np.array([_point(answer) for answer in answers]))
     at_worst = 2.0 * np.sqrt(judge.fall_variances(U)) - judge.falls(U)
@@ -94,7 +94,7 @@ def _point(answer: _Answer) -> Array:
     return fitted.window.frame.point(u)
 
 
-def expected_excess(fitted: Posterior) -> float:
+def expected_excess(fitted: Fit) -> float:
     """Expected height of the centre above the minimum; infinite if that is not known.
 
     With gradient g and its covariance P, (g'H^-1 g + tr H^-1 P) / 2, every curvature
@@ -113,7 +113,7 @@ def expected_excess(fitted: Posterior) -> float:
     return fitted.noise_std * 0.5 * float(np.sum((h**2 + P) / low))
 
 
-def in_user_units(fitted: Posterior, u: Array) -> Estimate:
+def in_user_units(fitted: Fit, u: Array) -> Estimate:
     """The answer, at `u` in the region of a fit."""
     frame, H = fitted.window.frame, fitted.hessian
     scale = fitted.noise_std
@@ -127,7 +127,7 @@ def in_user_units(fitted: Posterior, u: Array) -> Estimate:
     now = float(fitted.window.times[-1])  # later than the frame's, if extended
     times = np.linspace(frame.first, now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
-    rate, rate_std = fitted.drift_rate
+    rate, rate_std = fitted.drift_rate()
     value, value_std = _value((fitted, u), now)
     return Estimate(
         x=frame.point(u),

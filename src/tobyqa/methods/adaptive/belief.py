@@ -13,8 +13,8 @@ from ...result import Status
 from ...samples import SampleSet
 from ...state import Gauges, Task
 from .evidence import Evidence, credible_noise
+from .fit import Components, Fit
 from .likelihood import RELATIVE, bounded
-from .posterior import Components, Posterior
 
 Array = NDArray[np.float64]
 
@@ -93,7 +93,7 @@ class Belief:
     spacing: float  # unit of time
     evidence: Evidence  # of the drift
     best: Place  # confirmed by comparisons
-    fitted: Posterior
+    fitted: Fit
     plan: Plan
     local: bool = False  # the drift depends on the place
     local_is_known: bool = False

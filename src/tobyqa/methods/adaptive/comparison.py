@@ -23,7 +23,7 @@ from ...kernels import integrated_wiener
 from ...samples import SampleSet
 from .belief import Belief, Place
 from .evidence import digits, witness
-from .posterior import Components
+from .fit import Components
 from .window import relative_variances
 
 Array = NDArray[np.float64]

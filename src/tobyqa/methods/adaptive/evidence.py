@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...samples import SampleSet
-from .posterior import Posterior
+from .fit import Fit
 from .window import relative_variances
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ def credible_noise(spread: float) -> float:
     return math.exp(1.5 * spread)
 
 
-def explains_readings(fitted: Posterior, loudest: float) -> bool:
+def explains_readings(fitted: Fit, loudest: float) -> bool:
     """Whether a fit needs no more noise than can be; else it is not of this function.
 
     Where a function is rougher than any fit, only what was measured is known.
@@ -85,7 +85,7 @@ def witness(
 
 
 def _may_be_local_drift(
-    fitted: Posterior, spread: float, loudest: float
+    fitted: Fit, spread: float, loudest: float
 ) -> NDArray[np.bool_]:
     """Whether places read little enough higher now than the centre does.
 
@@ -102,7 +102,7 @@ def _may_be_local_drift(
 
 
 def best_row(
-    fitted: Posterior,
+    fitted: Fit,
     evidence: Evidence,
     spread: float,
     loudest: float,
@@ -142,7 +142,7 @@ def best_row(
     return int(rows[np.where(known[rows], heights, np.inf).argmin()]), True
 
 
-def _at_worst(fitted: Posterior, rows: NDArray[np.int64]) -> Array:
+def _at_worst(fitted: Fit, rows: NDArray[np.int64]) -> Array:
     """Smoothed values, higher by what they may be wrong, seen from the centre.
 
     Where little was measured the lowest of many values is mostly an error, under a

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ...samples import SampleSet
 from .belief import Belief, Noise
+from .fit import Components, Fit, fit
 from .likelihood import bounded, improve, pinned, start_components
 from .options import FARTHEST, Options
-from .posterior import Components, Posterior, posterior
-from .region import change, is_overgrown, rescaled
+from .region import change, is_overgrown
 from .window import Window, window_around, window_size
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ _PATIENT = 8  # sweeps of a search for components that starts far from them
 
 def first(
     samples: SampleSet, centre: int, B: Array, noise: Noise, spacing: float, s: Options
-) -> Posterior:
+) -> Fit:
     """The fit of the probe."""
     window = window_around(
         samples,
@@ -37,25 +37,25 @@ def first(
         spacing=spacing,
     )
     components = pinned(start_components(window), s.fixed)
-    fitted = posterior(window, components, noise.spread)
+    fitted = fit(window, components, noise.spread)
     assert fitted is not None
     return fitted
 
 
 def around(
     b: Belief, s: Options, centre: int, components: Components, wider: int = 1
-) -> Posterior:
+) -> Fit:
     """The fit around a centre; with calm components if these do not work."""
     window = _window(b, s, centre, wider, local=components.interacts)
     calm = Components(2.0, 1.5, -6.0, components.log_b)
     for chosen in (components, calm):
-        fitted = posterior(window, pinned(chosen, s.fixed), b.noise.spread)
+        fitted = fit(window, pinned(chosen, s.fixed), b.noise.spread)
         if fitted is not None:
             return fitted
     return b.fitted
 
 
-def extended(b: Belief, s: Options) -> Posterior:
+def extended(b: Belief, s: Options) -> Fit:
     """The last fit with the newest reading.
 
     From the start where the reading is too far out or alone decides too much, or the
@@ -80,7 +80,7 @@ def without_local(b: Belief, s: Options) -> Belief:
     return replace(b, fitted=around(b, s, b.centre, components))
 
 
-def improved(b: Belief, s: Options, *, patient: bool) -> Posterior:
+def improved(b: Belief, s: Options, *, patient: bool) -> Fit:
     """The fit with more likely components.
 
     A local drift may have been left behind: where it hardly differs over the region
@@ -89,22 +89,22 @@ def improved(b: Belief, s: Options, *, patient: bool) -> Posterior:
     fitted, sweeps = b.fitted, _PATIENT if patient else 1
     if fitted.components.interacts and fitted.local_change < _FELT:
         size, _ = change(fitted, b.B)
-        plain = replace(rescaled(fitted.components, size), log_b=-math.inf)
+        plain = replace(fitted.components.rescaled(size), log_b=-math.inf)
         near = _improve(b, s, around(b, s, b.centre, bounded(plain)), sweeps)
         if not near.components.interacts:
             return near
     return _improve(b, s, fitted, sweeps)
 
 
-def wide(b: Belief, s: Options, centre: int) -> Posterior:
+def wide(b: Belief, s: Options, centre: int) -> Fit:
     """The fit of more readings around a centre, its components chosen anew."""
     size, _ = change(b.fitted, b.B)
-    components = bounded(rescaled(b.fitted.components, size))
+    components = bounded(b.fitted.components.rescaled(size))
     fitted = around(b, s, centre, components, _WIDER)
     return _improve(b, s, fitted, _PATIENT) if s.likelihood else fitted
 
 
-def _improve(b: Belief, s: Options, fitted: Posterior, sweeps: int) -> Posterior:
+def _improve(b: Belief, s: Options, fitted: Fit, sweeps: int) -> Fit:
     return improve(fitted, b.noise.spread, sweeps, s.fixed, local=b.local)
 
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .posterior import Components, Posterior, posterior
+from .fit import Components, Fit, fit
 from .window import Window
 
 # Bounds of the search. An unbounded q would absorb spatial misfit, an unbounded a
@@ -63,13 +63,13 @@ def pinned(components: Components, fixed: frozenset[str]) -> Components:
 
 
 def improve(
-    fitted: Posterior,
+    fitted: Fit,
     spread: float,
     sweeps: int,
     fixed: frozenset[str],
     *,
     local: bool = False,
-) -> Posterior:
+) -> Fit:
     """Search along each free component, then all relative to the noise at once.
 
     The step is doubled while that helps. `local`: the drift depends on the place.
@@ -90,7 +90,7 @@ def improve(
     return best
 
 
-def _with_local_drift(fitted: Posterior, spread: float) -> Posterior:
+def _with_local_drift(fitted: Fit, spread: float) -> Fit:
     """The same fit, with a local drift if that is likely enough, else without."""
     grown = max(float(fitted.window.age[-1]), 1.0)
     length = fitted.components.log_l
@@ -101,17 +101,17 @@ def _with_local_drift(fitted: Posterior, spread: float) -> Posterior:
             replace(fitted.components, log_b=math.log(size / grown), log_s=length)
             for size in _LOCAL
         ]
-    trials = [posterior(fitted.window, guess, spread) for guess in guesses]
+    trials = [fit(fitted.window, guess, spread) for guess in guesses]
     possible = [fitted, *(trial for trial in trials if trial is not None)]
     return min(possible, key=_score)
 
 
 def _line_search(
-    best: Posterior,
+    best: Fit,
     score: float,
     names: tuple[str, ...],
     spread: float,
-) -> tuple[Posterior, float]:
+) -> tuple[Fit, float]:
     for direction in (_STEP, -_STEP):
         step, improved = direction, False
         while True:
@@ -119,7 +119,7 @@ def _line_search(
             moved = bounded(replace(best.components, **values))
             if moved == best.components:
                 break
-            trial = posterior(best.window, moved, spread)
+            trial = fit(best.window, moved, spread)
             trial_score = np.inf if trial is None else _score(trial)
             if trial is None or not score - trial_score > _GAIN:
                 break
@@ -130,12 +130,12 @@ def _line_search(
     return best, score
 
 
-def _score(fitted: Posterior) -> float:
+def _score(fitted: Fit) -> float:
     cost = 0.0
     if fitted.components.interacts:
         m, n = fitted.window.U.shape
         cost = n * math.log(m)  # Schwarz: a gradient more to be chosen
-    return fitted.criterion + prior(fitted.components) + cost
+    return fitted.solution.criterion + prior(fitted.components) + cost
 
 
 def bounded(components: Components) -> Components:

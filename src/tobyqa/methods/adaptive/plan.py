@@ -24,11 +24,11 @@ from . import fits
 from .answer import expected_excess
 from .belief import Belief, Plan
 from .evidence import best_row, digits
+from .fit import Components, Fit
 from .likelihood import bounded, pinned
 from .options import Options
-from .posterior import Components, Posterior
 from .probe import NOISE_FLOOR
-from .region import change, is_outdated, rescaled, reshaped, rounded, size_factor
+from .region import change, is_outdated, reshaped, rounded, size_factor
 from .window import coefficients, relative_variances
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 
 
-def size_change(b: Belief, planned_by: Posterior, s: Options) -> float:
+def size_change(b: Belief, planned_by: Fit, s: Options) -> float:
     """How the region is to change after the newest reading, which was planned.
 
     Known places that are measured again say nothing about its size.
@@ -59,7 +59,7 @@ def size_change(b: Belief, planned_by: Posterior, s: Options) -> float:
     return factor
 
 
-def judged(b: Belief, planned_by: Posterior) -> float:
+def judged(b: Belief, planned_by: Fit) -> float:
     """The change of the region after a reading that was planned by an earlier fit."""
     samples, plan = b.samples, b.plan
     u = planned_by.window.frame.u(samples.points[-1:])[0]
@@ -133,7 +133,7 @@ def _recentred(b: Belief, s: Options, row: int) -> Belief:
     centre = int(fitted.window.rows[row])
     unit = _assumed_noise(b)
     size, region_is_another = change(fitted, b.B)
-    components = rescaled(fitted.components, size)
+    components = fitted.components.rescaled(size)
     # With a local drift windows are long, and making them anew takes its time. Else
     # they are: a trial of the other way was no faster to speak of, and no better.
     window_is_another = size != 1.0 and not components.interacts
@@ -184,7 +184,7 @@ def _planned(b: Belief, s: Options) -> Belief:
     return replace(b, status=_status(b))
 
 
-def _step(fitted: Posterior, *, may_explore: bool) -> Plan:
+def _step(fitted: Fit, *, may_explore: bool) -> Plan:
     """A step by the fit; where the gradient is not resolved, rather an exploration."""
     g, (e, Q) = fitted.g, fitted.eigen
     # The quadratic knows the centre only, the fit every reading: it says how far

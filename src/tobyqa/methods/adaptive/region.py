@@ -15,8 +15,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from .fit import Fit
 from .options import FARTHEST
-from .posterior import Components, Posterior
 from .window import Window, coefficients
 
 Array = NDArray[np.float64]
@@ -26,18 +26,6 @@ _CHANGED = 0.1  # relative change of the region's shape that a fit bears
 _AS_LARGE = 0.01  # relative change of its size that is none
 _MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
 _LONGEST = 100.0  # largest ratio of the region's axes
-
-
-def rescaled(components: Components, factor: float) -> Components:
-    """The same function, seen from a region that is `factor` times as large."""
-    log = math.log(factor)
-    return Components(
-        components.log_a + 2.0 * log,
-        components.log_l - log,
-        components.log_q,
-        components.log_b + log,
-        components.log_s - log if components.interacts else components.log_s,
-    )
 
 
 def size_factor(
@@ -58,7 +46,7 @@ def size_factor(
     return 1.0
 
 
-def reshaped(B: Array, fitted: Posterior) -> Array:
+def reshaped(B: Array, fitted: Fit) -> Array:
     """Turn the region so that every direction varies by about as much.
 
     Directions whose curvature is unknown count as curved as it may be. Each change is
@@ -80,7 +68,7 @@ def rounded(B: Array) -> Array:
     return np.asarray((W * np.minimum(s, _LONGEST * s[-1])) @ Vt)
 
 
-def change(fitted: Posterior, B: Array) -> tuple[float, bool]:
+def change(fitted: Fit, B: Array) -> tuple[float, bool]:
     """Size of a region relative to that of a fit; whether the fit is of no use there.
 
     Of none if the shape is another, or readings have become too remote.
@@ -98,7 +86,7 @@ def is_overgrown(window: Window) -> bool:
     return window.extended >= 2 * _MOST_ROWS
 
 
-def is_outdated(fitted: Posterior, row: int) -> bool:
+def is_outdated(fitted: Fit, row: int) -> bool:
     """Whether a fit that has been extended so far should be made anew.
 
     It costs a factorisation, and a fit that is a little off the best point is as good.

@@ -23,9 +23,9 @@ from . import fits
 from .belief import Belief
 from .comparison import appeal_decided, contrast, decided
 from .evidence import witness
+from .fit import Components
 from .options import Options
 from .plan import next_plan, next_plan_at_best, size_change
-from .posterior import Components
 from .probe import probe
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import damped_powell, integrated_wiener
+from ...kernels import damped_powell, damping, integrated_wiener
 from ...samples import SampleSet
 from .options import FARTHEST
 
@@ -131,7 +131,8 @@ class Window:
         """Powell's kernel, damped over `length`; made anew only for another one."""
         if length not in self._curved:
             self._curved.clear()
-            self._curved[length] = damped_powell(self.gram, length)
+            e = damping(self.squares, length)
+            self._curved[length] = damped_powell(self.gram, e, e, length)
         return self._curved[length]
 
     @cached_property
@@ -148,12 +149,6 @@ class Window:
         """Whether the region itself holds enough readings for a gradient."""
         near = np.count_nonzero(self.squares <= _NEAR**2)
         return bool(near >= 2 * self.U.shape[1] + 2)
-
-    @property
-    def spare(self) -> int:
-        """Readings beyond the number of unpenalised coefficients, at least one."""
-        m, n = self.U.shape
-        return max(1, int(m - n - 2))
 
     def resized(self, factor: float) -> Window:
         """The same readings, seen from a region `factor` times as large."""
