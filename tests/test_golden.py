@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+
 from golden import FILE, POINTS, RUNS, key, trajectory
 
 KEPT = json.loads(FILE.read_text())
