@@ -2,7 +2,7 @@
 
 A packed file is JSON Lines, compressed by xz: the first line has the study, the
 versions it was begun with and the names of the columns, every further line one record.
-Numbers are written in full, so that a report of the file equals the report of the store.
+Numbers are written in full, so a report of the file equals the report of the store.
 JSON has no NaN and no infinity; they are written as Python's json does.
 """
 
