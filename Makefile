@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check lint bench-smoke overhead venv-paper clean
+.PHONY: demo test check lint smoke bench-smoke overhead venv-paper clean
 
 $(VENV)/core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,8 +39,18 @@ lint: $(VENV)/dev
 check: lint  ## the fast part of the tests
 	$(BIN)/python -m pytest -q -n 2 tests --ignore=tests/bench
 
-test: lint  ## everything
+test: lint smoke  ## everything
 	$(BIN)/python -m pytest -n 2
+
+# What users get: the wheel in an empty environment, with the oldest numpy and scipy, used
+# from a directory outside of the repository (-I: nothing else is on the path).
+smoke:  ## the wheel, installed and used
+	@set -e; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; unset PYTHONPATH; \
+	$(PYTHON) -m venv "$$place/venv"; python="$$place/venv/bin/python"; \
+	"$$python" -m pip wheel --quiet --no-deps --wheel-dir "$$place" .; \
+	"$$python" -m pip install --quiet --constraint tests/oldest.txt "$$place"/*.whl; \
+	cp tests/smoke.py tests/oldest.txt "$$place"; cd "$$place"; \
+	"$$python" -I smoke.py oldest.txt
 
 bench-smoke: $(VENV)/bench  ## a small study: run, tables, report
 	$(BIN)/tobyqa bench run smoke --out runs/smoke

@@ -3,8 +3,9 @@
     python docs/tables.py            write them
     python docs/tables.py --check    exit with 1 if a page is not up to date
 
-A page says where a table belongs by ``<!-- table: FILE -->`` and, after it,
-``<!-- end of table -->``; all between is replaced by the file without its headline.
+A page says where a table belongs by ``<!-- table: FILE # HEADLINE -->`` and, after it,
+``<!-- end of table -->``; all between is replaced by what the file, a report's README,
+has under that headline.
 """
 
 from __future__ import annotations
@@ -15,17 +16,25 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PLACE = re.compile(
-    r"(<!-- table: (?P<file>\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL
+    r"(<!-- table: (?P<file>\S+) # (?P<headline>[^\n]+) -->\n)"
+    r".*?(<!-- end of table -->)",
+    re.DOTALL,
 )
+
+
+def section(path: Path, headline: str) -> str:
+    """What a Markdown file has under a headline of the second level."""
+    _, *sections = path.read_text(encoding="utf-8").split("\n## ")
+    bodies = dict(text.split("\n", 1) for text in sections)
+    return bodies[headline].strip()
 
 
 def filled(page: str) -> str:
     """The page with the present tables."""
 
     def table(place: re.Match[str]) -> str:
-        text = (HERE / place["file"]).read_text()
-        _, body = text.split("\n\n", 1)
-        return f"{place[1]}\n{body.strip()}\n\n{place[3]}"
+        body = section(HERE / place["file"], place["headline"])
+        return f"{place[1]}\n{body}\n\n{place[4]}"
 
     return PLACE.sub(table, page)
 
@@ -33,12 +42,12 @@ def filled(page: str) -> str:
 def main(check: bool) -> int:
     outdated = 0
     for path in sorted(HERE.glob("*.md")):
-        page = path.read_text()
+        page = path.read_text(encoding="utf-8")
         if filled(page) != page:
             outdated += 1
             print(f"{path.name}: {'not up to date' if check else 'written'}")
             if not check:
-                path.write_text(filled(page))
+                path.write_text(filled(page), encoding="utf-8")
     return int(check and outdated > 0)
 
 

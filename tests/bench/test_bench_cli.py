@@ -71,7 +71,7 @@ def test_report_of_several_runs_and_some_cells(files, capsys):
     assert re.search(r"seeds in longer +\| 1 ", text)
     capsys.readouterr()
     assert main(["report", "tiny", "tiny", "--out", "twice"]) != 0
-    assert "in several of the directories" in capsys.readouterr().err
+    assert "in several of the runs" in capsys.readouterr().err
 
 
 def test_a_choice_may_name_what_only_one_of_the_runs_has(files):
@@ -111,6 +111,7 @@ def test_list_shows_everything():
         ("run tiny.toml --out tiny.toml", "tiny.toml"),
         ("status absent", "holds no study"),
         ("report absent --out report", "holds no study"),
+        ("pack absent --out some.jsonl.xz", "holds no study"),
     ],
 )
 def test_mistakes_give_one_line_and_exit_code_2(files, capsys, command, text):
@@ -132,7 +133,7 @@ def test_misspelt_commands_give_usage(capsys, command):
     assert "usage: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["run", "status", "report", "list"])
+@pytest.mark.parametrize("command", ["run", "status", "report", "pack", "list"])
 def test_help_has_an_example(capsys, command):
     with pytest.raises(SystemExit) as stop:
         main([command, "--help"])

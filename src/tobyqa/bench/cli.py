@@ -1,4 +1,4 @@
-"""The command line: ``tobyqa bench run | status | report | list``."""
+"""The command line: ``tobyqa bench run | status | report | pack | list``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from tobyqa.bench.channels import channel_names
 from tobyqa.bench.only import chosen
+from tobyqa.bench.packed import SUFFIX, Bundle, load, pack
 from tobyqa.bench.problems import problem_names
 from tobyqa.bench.progress import FAILURES
 from tobyqa.bench.records import Record
@@ -91,10 +92,26 @@ def _add_commands(parser: argparse.ArgumentParser) -> None:
         "write and print the results of runs",
         "report runs/paper --out reports/paper",
         "report runs/paper runs/hessian --out reports/paper --only 'seed=0|1'",
+        "report runs/mine kept/peers.jsonl.xz --out reports/mine",
     )
-    report.add_argument("dirs", nargs="+", help="directories given to run as --out")
+    report.add_argument(
+        "runs", nargs="+", help="directories given to run as --out, or packed files"
+    )
     report.add_argument("--out", required=True, metavar="OUT", help="where files go")
     _add_only(report)
+
+    pack = add(
+        "pack",
+        _pack,
+        "write the records of a run into one small file that report reads",
+        "pack runs/peers --out kept/peers.jsonl.xz",
+        "pack runs/paper --out kept/paper-seed-0.jsonl.xz --only seed=0",
+    )
+    pack.add_argument("run", help="the directory given to run as --out")
+    pack.add_argument(
+        "--out", required=True, metavar="FILE", help=f"ends with {SUFFIX}"
+    )
+    _add_only(pack)
 
     add("list", _list, "show problems, channels, solvers and studies", "list")
 
@@ -182,20 +199,19 @@ def _report(args: argparse.Namespace) -> int:
         ) from None
     from tobyqa.bench.report import summary_text, write_report
 
-    with ExitStack() as opened:
-        stores = [opened.enter_context(Store(directory)) for directory in args.dirs]
-        cells = [store.study.cells() for store in stores]
-        # Of all of them together: not every directory has every solver.
-        wanted = set(chosen(list(dict.fromkeys(chain(*cells))), args.only))
-        studies, records, facts = [], [], []
-        for store, directory, own in zip(stores, args.dirs, cells, strict=True):
-            kept = [record for record in store.records() if record.cell in wanted]
-            asked = sum(cell in wanted for cell in own)
-            studies.append(store.study)
-            records += kept
-            facts.append(_facts(store, Path(directory).name, kept, asked))
+    bundles = [load(run) for run in args.runs]
+    cells = [bundle.study.cells() for bundle in bundles]
+    # Of all of them together: not every run has every solver.
+    wanted = set(chosen(list(dict.fromkeys(chain(*cells))), args.only))
+    studies, records, facts = [], [], []
+    for bundle, own in zip(bundles, cells, strict=True):
+        kept = [record for record in bundle.records if record.cell in wanted]
+        asked = sum(cell in wanted for cell in own)
+        studies.append(bundle.study)
+        records += kept
+        facts.append(_facts(bundle, kept, asked))
     if not records:
-        raise ValueError(f"{' '.join(args.dirs)}: no records yet")
+        raise ValueError(f"{' '.join(args.runs)}: no records yet")
     _check_distinct(records)
     referees = dict.fromkeys(s for study in studies for s in study.reference_solvers)
     files = write_report(
@@ -215,24 +231,32 @@ def _check_distinct(records: Sequence[Record]) -> None:
     counts = Counter(record.cell for record in records)
     cell, most = counts.most_common(1)[0]
     if most > 1:
-        raise ValueError(f"{cell} is in several of the directories; leave one out")
+        raise ValueError(f"{cell} is in several of the runs; leave one out")
 
 
-def _facts(
-    store: Store, directory: str, records: Sequence[Record], wanted: int
-) -> dict[str, str]:
+def _facts(bundle: Bundle, records: Sequence[Record], wanted: int) -> dict[str, str]:
     """What a reader must know about one run."""
-    study = store.study
+    study, name = bundle.study, bundle.name
     seeds = sorted({record.cell.seed for record in records})
     solvers = dict.fromkeys(record.cell.solver for record in records)
-    versions = ", ".join(f"{k} {v}" for k, v in store.environment().items())
+    versions = ", ".join(f"{k} {v}" for k, v in bundle.environment.items())
     return {
         f"study {study.name}": f"version {study.version}: {study.description}",
-        f"seeds in {directory}": ", ".join(map(str, seeds)),
-        f"solvers in {directory}": ", ".join(solvers),
-        f"cells in {directory}": f"{len(records)} of {wanted}",
-        f"versions in {directory}": versions,
+        f"seeds in {name}": ", ".join(map(str, seeds)),
+        f"solvers in {name}": ", ".join(solvers),
+        f"cells in {name}": f"{len(records)} of {wanted}",
+        f"versions in {name}": versions,
     }
+
+
+def _pack(args: argparse.Namespace) -> int:
+    bundle = load(args.run)
+    wanted = set(chosen([record.cell for record in bundle.records], args.only))
+    kept = tuple(record for record in bundle.records if record.cell in wanted)
+    pack(replace(bundle, records=kept), args.out)
+    size = Path(args.out).stat().st_size
+    print(f"{args.out}: {len(kept)} of {len(bundle.records)} records, {size:,} bytes")
+    return 0
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -23,6 +23,8 @@ from .score import Scores, failures, one_budget, score, solve_rates
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_README_FIGURES = 2  # the web page has them all
+
 
 def write_report(
     records: Sequence[Record],
@@ -158,16 +160,16 @@ def draw(scores: Scores) -> list[Picture]:
 def readme(
     title: str, facts: Table, results: Sequence[Table], pictures: Sequence[Picture]
 ) -> str:
-    """Everything on one Markdown page, the figures by relative link."""
+    """All tables on one Markdown page, the main figures by relative link.
+
+    It links to nothing else, so that it can be kept without the other files.
+    """
     parts = [f"# {title}\n", facts.markdown(), DEFINITION + "\n"]
-    for picture in pictures:
+    for picture in pictures[:_README_FIGURES]:
         parts.append(f"![{picture.caption}](figures/{picture.name}.svg)\n")
         parts.append(f"*{picture.caption}*\n")
     for table in results:
-        files = " · ".join(
-            f"[{kind}](tables/{table.name}.{kind})" for kind in ("csv", "tex")
-        )
-        parts += [f"## {table.title}\n", _section(table), f"{files}\n"]
+        parts += [f"## {table.title}\n", _section(table)]
     return "\n".join(parts)
 
 

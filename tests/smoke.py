@@ -1,0 +1,73 @@
+"""The installed package at work: run by `make smoke`, outside of the repository.
+
+Arguments: the file of the versions that must be there.
+"""
+
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+import tobyqa
+
+PLACE = np.array([1.0, 2.0])
+
+
+def reading(x, t):
+    return float(np.sum((np.asarray(x) - PLACE) ** 2)) + 0.2 * t
+
+
+def check_installation(oldest):
+    assert Path(tobyqa.__file__).is_relative_to(sys.prefix), tobyqa.__file__
+    assert metadata.version("tobyqa") == tobyqa.__version__
+    for line in Path(oldest).read_text().splitlines():
+        requirement, _, marker = line.partition(";")
+        if marker and sys.version_info < (3, int(marker.split(".")[1].strip('"'))):
+            name, version = requirement.split("==")
+            assert metadata.version(name) == version, f"{name} is not {version}"
+
+
+def check_minimize(method):
+    clock = iter(range(1000))
+    result = tobyqa.minimize(
+        lambda x: reading(x, next(clock)), [0, 0], method=method, noise=0.01, maxfev=80
+    )
+    assert np.abs(result.x - PLACE).max() < 0.1, (method, result.x)
+
+
+def check_save_and_load(folder):
+    path = Path(folder) / "run.jsonl"
+    optimizer = tobyqa.Optimizer([0.0, 0.0], noise=0.01, maxfev=40)
+    for _ in range(20):
+        trial = optimizer.ask()
+        optimizer.tell(trial, reading(trial.x, trial.id))
+    optimizer.save(path)
+    again = tobyqa.Optimizer.load(path)
+    assert again.ask().x.tolist() == optimizer.ask().x.tolist()
+
+
+def check_command():
+    command = str(Path(sys.executable).with_name("tobyqa"))
+    for arguments, text in (
+        (["--version"], tobyqa.__version__),
+        (["--help"], "usage: tobyqa"),
+        (["bench", "list"], "9 studies"),  # they are files beside the code
+    ):
+        done = subprocess.run(
+            [command, *arguments], capture_output=True, text=True, check=True
+        )
+        assert text in done.stdout, done.stdout
+
+
+if __name__ == "__main__":
+    check_installation(sys.argv[1])
+    for each in ("adaptive", "paper"):
+        check_minimize(each)
+    with tempfile.TemporaryDirectory() as made:
+        check_save_and_load(made)
+    check_command()
+    versions = ", ".join(f"{p} {metadata.version(p)}" for p in ("numpy", "scipy"))
+    print(f"tobyqa {tobyqa.__version__} works with {versions}")
