@@ -98,7 +98,9 @@ def test_p_norm_is_the_covariance_of_the_recovered_parameters():
     Si = np.linalg.inv(X.T @ Ki @ X)
     expected = Si @ (X.T @ Ki @ Ki @ X) @ Si
     model = fit(samples, x, 2.0, ridge=1e-3)
-    np.testing.assert_allclose(model.p_norm, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(
+        model.recovery @ model.recovery.T, expected, rtol=1e-8, atol=1e-12
+    )
     assert model.trace == pytest.approx(np.trace(expected))
     gradient_block = np.trace(expected[1:-1, 1:-1])
     assert model.gradient_variance(0.25) == pytest.approx(0.25 * gradient_block)
@@ -208,7 +210,7 @@ def test_exact_recovery_of_a_quadratic_plus_affine_drift(n, seed, beta):
     np.testing.assert_allclose(model.g, g, atol=tolerance)
     np.testing.assert_allclose(model.hessian, H, atol=10 * tolerance)
     assert model.gamma == pytest.approx(beta, abs=tolerance)
-    assert model.predict(x, 5.0) == pytest.approx(3 + 5 * beta, abs=tolerance)
+    assert model.c == pytest.approx(3 + 5 * beta, abs=tolerance)
 
 
 def test_hessian_prior_is_kept_where_the_readings_say_nothing():

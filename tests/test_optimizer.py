@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import tobyqa
-from tobyqa import Optimizer, Paper, Status
+from tobyqa import Adaptive, Optimizer, Paper, Status
 
-METHODS = [Paper(), Paper(hessian="interpolated"), Paper(curvature_prior="carried")]
+METHODS = [
+    Adaptive(),
+    Paper(),
+    Paper(hessian="interpolated"),
+    Paper(curvature_prior="carried"),
+]
 
 
 def reading(x, k):
@@ -91,7 +96,7 @@ def test_unknown_noise_and_stop_survive_a_file(tmp_path):
     assert_same(opt.result(), again.result())
 
 
-def test_save_leaves_the_old_file_intact_when_writing_fails(tmp_path, monkeypatch):
+def test_save_leaves_the_old_file_intact_when_writing_fails(tmp_path):
     path = tmp_path / "run.json"
     opt = Optimizer([0.0])
     opt.save(path)

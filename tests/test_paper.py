@@ -225,7 +225,9 @@ def test_stagnation_and_constant_functions_end_the_search():
 def test_unbounded_functions_end_the_search_without_overflow():
     res = tobyqa.minimize(lambda x: -math.exp(min(x[0], 700)), [0.0], method="paper")
     assert np.isfinite(res.history.x).all()
-    line = tobyqa.minimize(lambda x: x[0] - x[1], [0.0, 0.0], noise=0, maxfev=5000)
+    line = tobyqa.minimize(
+        lambda x: x[0] - x[1], [0.0, 0.0], method="paper", noise=0, maxfev=5000
+    )
     assert np.isfinite(line.history.x).all()
     assert line.status in (Status.UNBOUNDED.code, Status.MAXFEV.code)
 
@@ -272,7 +274,11 @@ def test_unknown_noise_costs_little_under_noise(f, n, noise):
 def test_any_dimension(n):
     rng = np.random.default_rng(n)
     res = tobyqa.minimize(
-        lambda x: bowl(x) + 1e-3 * rng.normal(), np.zeros(n), noise=1e-3, maxfev=60 * n
+        lambda x: bowl(x) + 1e-3 * rng.normal(),
+        np.zeros(n),
+        method="paper",
+        noise=1e-3,
+        maxfev=60 * n,
     )
     assert bowl(res.x) < 0.05 * bowl(np.zeros(n))
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tobyqa.optimizer import Trial
+from tobyqa import Trial
 from tobyqa.program import Program, ProgramError, parse_output
 
 TRIAL = Trial(7, np.array([0.5, -1.0]))

@@ -5,9 +5,10 @@ plugs into `scipy.optimize.minimize`.
 """
 
 from ._version import __version__
+from .books import Trial
 from .methods import Adaptive, Paper
 from .minimize import Measurement, minimize
-from .optimizer import Optimizer, Trial
+from .optimizer import Optimizer
 from .result import History, Result, Status
 from .scipy_method import scipy_method
 

@@ -1,15 +1,30 @@
-"""What the events of a run add up to without asking the method: trials, rows, times."""
+"""The events of a run, and what they add up to without asking the method.
+
+An event is a record as a journal has it:
+
+========  =========================  =================================================
+event     fields                     meaning
+========  =========================  =================================================
+ask       id, x                      a trial was handed out
+tell      id, x, t, value, sigma     a reading of a trial; of the point x if id is None
+fail      id, t, reason              the measurement of a trial failed
+stop      status                     the search was ended from outside
+continue  maxfev                     a search that had ended goes on, with this budget
+undo                                 the latest reading or failure is withdrawn
+========  =========================  =================================================
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
 from .result import History, Status
 from .state import Gauges, Observation
 
@@ -25,6 +40,50 @@ class Trial:
 
     id: int | None
     x: Array
+
+
+def checked_events(events: Iterable[Event], n: int) -> list[Event]:
+    """Records of a file with points as arrays, or an error that says what is wrong."""
+    return [_checked(event, n) for event in events]
+
+
+def _checked(event: Event, n: int) -> Event:
+    kind, clean = event["event"], dict(event)
+    if kind == "ask" or (kind == "tell" and event["id"] is None):
+        clean["x"] = _check.point("x", event["x"], n)
+    if kind in READINGS:
+        clean["t"] = _check.time("t", event["t"])
+    if kind == "tell":
+        clean["value"] = _check.reading("value", event["value"])
+        if event.get("sigma") is not None:
+            clean["sigma"] = _check.non_negative("sigma", event["sigma"])
+    if kind == "continue" and event["maxfev"] is not None:
+        clean["maxfev"] = _check.count("maxfev", event["maxfev"])
+    return clean
+
+
+def counting(events: Iterable[Event]) -> list[Event]:
+    """The events that have not been withdrawn.
+
+    Whatever came after a withdrawn reading goes with it: the next trial, an end.
+    """
+    live: list[Event] = []
+    for event in events:
+        if event["event"] != "undo":
+            live.append(event)
+            continue
+        while live and live[-1]["event"] not in READINGS:
+            live.pop()
+        if not live:
+            raise ValueError("there is no reading to withdraw")
+        live.pop()
+    return live
+
+
+def budget(events: Sequence[Event], at_first: int | None) -> int | None:
+    """The latest budget; the one event whose effect is never withdrawn."""
+    stated = (e["maxfev"] for e in reversed(events) if e["event"] == "continue")
+    return next(stated, at_first)
 
 
 class Books(NamedTuple):
@@ -95,9 +154,8 @@ class Books(NamedTuple):
     def observation(self, event: Event, answers: bool) -> Observation:
         """A reading or failure as a method sees it; `self`: the books before it."""
         sigma, pending = event.get("sigma"), self.pending
-        is_asked = event["id"] is not None and pending is not None
         return Observation(
-            x=pending.x if is_asked and pending else event["x"],
+            x=event["x"] if event["id"] is None or pending is None else pending.x,
             t=event["t"],
             value=event.get("value", math.nan),
             sigma=math.nan if sigma is None else sigma,

@@ -1,43 +1,32 @@
-"""The log of a run: what was said before it, its events, and what they add up to.
+"""The log of a run: what was said before it, what happened, what this has led to.
 
-An event is a record as a journal has it:
-
-========  =========================  =================================================
-event     fields                     meaning
-========  =========================  =================================================
-ask       id, x                      a trial was handed out
-tell      id, x, t, value, sigma     a reading of a trial; of the point x if id is None
-fail      id, t, reason              the measurement of a trial failed
-stop      status                     the search was ended from outside
-continue  maxfev                     a search that had ended goes on, with this budget
-undo                                 the latest reading or failure is withdrawn
-========  =========================  =================================================
-
-All that is known of a run follows from its header and these, so replaying them
-restores it bit by bit.
+All that is known of a run follows from its header and its events, so replaying them
+restores it bit by bit: that is how saved runs, journals, copies and `undo` work.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from .books import READINGS, Books, Event, Row, Trial
-from .journal import Journal, StrPath, differences, read
-from .setup import (
-    Clock,
-    Setup,
-    checked_clock,
-    in_present_terms,
-    stored_clock,
-    stored_setup,
+from .books import (
+    READINGS,
+    Books,
+    Event,
+    Row,
+    Trial,
+    budget,
+    checked_events,
+    counting,
 )
+from .journal import Journal, StrPath
+from .result import Status
+from .setup import Clock, Setup, stored_setup
 from .state import Observation
 
 Array = NDArray[np.float64]
@@ -53,15 +42,10 @@ class EventLog:
     in memory: it never has the journal of the original.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        events: Iterable[Event] = (),
-        journal: Journal | None = None,
-    ) -> None:
+    def __init__(self, setup: Setup, events: Iterable[Event] = ()) -> None:
         self.setup = setup
-        self.events = list(events)
-        self.journal = journal
+        self.events = list(events)  # all that happened, withdrawn or not
+        self.journal: Journal | None = None
         self._replay()
 
     @staticmethod
@@ -77,7 +61,7 @@ class EventLog:
         """
         try:
             setup = stored_setup(header, clock)
-            return EventLog(setup, _checked_events(events, setup.task.x0.size))
+            return EventLog(setup, checked_events(events, setup.task.x0.size))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"this is no run that can be replayed: {type(error).__name__} {error}"
@@ -86,6 +70,33 @@ class EventLog:
     def __reduce__(self) -> tuple[Any, ...]:
         header, clock = self.setup.header(), self.setup.clock
         return EventLog.stored, (header, self.events, clock)
+
+    @property
+    def status(self) -> Status:
+        """Why the search has ended, or ``Status.RUNNING``."""
+        books = self.books
+        if books.ended is not None:
+            return books.ended
+        if books.failures >= self.setup.max_failures:
+            return Status.FAILURES
+        if self.state.status is not Status.RUNNING:
+            return self.state.status
+        if self.maxfev is not None and books.answered >= self.maxfev:
+            return Status.MAXFEV
+        return Status.RUNNING
+
+    @property
+    def message(self) -> str:
+        """The status in a sentence, with the last reason if measurements failed."""
+        if self.status is Status.FAILURES:
+            return f"{self.status.message} The last one: {self.reasons[-1] or '?'}"
+        return self.status.message
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why measurements failed, one text per row of the history, mostly empty."""
+        rows = (event for event in self.live if event["event"] in READINGS)
+        return [event.get("reason", "") for event in rows]
 
     # -- how it grows ----------------------------------------------------------------
 
@@ -97,10 +108,38 @@ class EventLog:
         try:
             self._apply(event)
         except Exception:
-            # A reading that the method cannot take in must not spoil the run.
+            # What a method cannot take in must not keep the run from being replayed.
             if event["event"] in READINGS:
                 self.record({"event": "undo"})
             raise
+
+    def ask(self) -> Trial:
+        """The trial that waits, or else the proposal as a new one."""
+        if self.books.pending is None:
+            x = self.proposal.x
+            x.flags.writeable = False
+            self.record({"event": "ask", "id": self.books.asked, "x": x})
+        assert self.books.pending is not None
+        return self.books.pending
+
+    def stop(self, status: Status) -> None:
+        """End the search from outside."""
+        if status not in (Status.STOPPED, Status.CALLBACK):
+            raise ValueError(
+                f"status must be Status.STOPPED or Status.CALLBACK, but is {status!r}"
+            )
+        self.record({"event": "stop", "status": status.name})
+
+    def undo(self) -> None:
+        """Withdraw the latest reading or failure, or raise ValueError."""
+        event = {"event": "undo"}
+        counting([*self.events, event])
+        self.record(event)
+
+    def begin_journal(self, path: StrPath | None) -> None:
+        """From now on events go into a new file as well; None: there is none."""
+        if path is not None:
+            self.journal = Journal(path, self.setup.header())
 
     def catch_up(self) -> None:
         """Let count what was recorded when the method was interrupted."""
@@ -118,7 +157,7 @@ class EventLog:
         self._applied = 0
         for event in counting(self.events):
             self._apply(event)
-        self.maxfev = _budget(self.events, self.setup.maxfev)
+        self.maxfev = budget(self.events, self.setup.maxfev)
         self._applied = len(self.events)
 
     def _apply(self, event: Event) -> None:
@@ -178,6 +217,8 @@ class EventLog:
 
     def failure(self, trial: Trial, reason: str, t: float | None) -> Event:
         """A failed measurement as an event; it needs no time, no model ever sees it."""
+        if not isinstance(trial, Trial):
+            raise TypeError(f"trial must be what ask() returned, but is {trial!r}")
         self.books.check_waiting(trial)
         _log.info("trial %s failed: %s", trial.id, reason)
         when = self.books.default_time() if t is None else _check.time("t", t)
@@ -203,96 +244,6 @@ class EventLog:
                 "clock"
             )
         return self.books.default_time()
-
-
-# -- files ---------------------------------------------------------------------------
-
-
-def loaded(path: StrPath, clock: Clock | None) -> EventLog:
-    """The run in a file, in memory."""
-    log = read(path)
-    return EventLog.stored(log.header, log.events, _clock(log.header, clock))
-
-
-def resumed(path: StrPath, clock: Clock | None, maxfev: int | None) -> EventLog:
-    """The run in a journal, which goes on there."""
-    journal = Journal(path)
-    try:
-        file = journal.log
-        log = EventLog.stored(file.header, file.events, _clock(file.header, clock))
-    except BaseException:
-        journal.close()
-        raise
-    log.journal = journal
-    if file.torn:
-        _log.warning("%s: dropped a torn last record", os.fspath(path))
-    budget_is_new = maxfev is not None and maxfev != log.maxfev
-    ended_by_failures = log.books.failures >= log.setup.max_failures
-    if log.books.ended is not None or ended_by_failures or budget_is_new:
-        log.record({"event": "continue", "maxfev": maxfev or log.maxfev})
-    return log
-
-
-def check_same_problem(path: StrPath, setup: Setup, *, seed_is_given: bool) -> None:
-    """An error that says what differs, if the file holds a run of another problem."""
-    header = setup.header()
-    if not seed_is_given:
-        del header["seed"]  # drawn anew each time; the file's own counts
-    if differing := differences(in_present_terms(read(path).header), header):
-        raise ValueError(
-            f"{os.fspath(path)} holds a run of another problem: {'; '.join(differing)}"
-        )
-
-
-def _clock(header: Mapping[str, Any], clock: Clock | None) -> Clock | None:
-    return stored_clock(header) if clock is None else checked_clock(clock)
-
-
-# -- events --------------------------------------------------------------------------
-
-
-def _checked_events(events: Iterable[Event], n: int) -> list[Event]:
-    """Records of a file with points as arrays, or an error that says what is wrong."""
-    return [_checked(event, n) for event in events]
-
-
-def _checked(event: Event, n: int) -> Event:
-    kind, clean = event["event"], dict(event)
-    if kind == "ask" or (kind == "tell" and event["id"] is None):
-        clean["x"] = _check.point("x", event["x"], n)
-    if kind in READINGS:
-        clean["t"] = _check.time("t", event["t"])
-    if kind == "tell":
-        clean["value"] = _check.reading("value", event["value"])
-        if event.get("sigma") is not None:
-            clean["sigma"] = _check.non_negative("sigma", event["sigma"])
-    if kind == "continue" and event["maxfev"] is not None:
-        clean["maxfev"] = _check.count("maxfev", event["maxfev"])
-    return clean
-
-
-def counting(events: Iterable[Event]) -> list[Event]:
-    """The events that have not been withdrawn.
-
-    Whatever came after a withdrawn reading goes with it: the next trial, an end.
-    """
-    live: list[Event] = []
-    for event in events:
-        if event["event"] != "undo":
-            live.append(event)
-            continue
-        while live and live[-1]["event"] not in READINGS:
-            live.pop()
-        if not live:
-            raise ValueError("there is no reading to withdraw")
-        live.pop()
-    return live
-
-
-def _budget(events: Sequence[Event], at_first: int | None) -> int | None:
-    """The latest budget; the one event whose effect is never withdrawn."""
-    stated = (e["maxfev"] for e in reversed(events) if e["event"] == "continue")
-    return next(stated, at_first)
 
 
 def _is_same_place(x: Array, y: Array, x0: Array) -> bool:

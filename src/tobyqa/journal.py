@@ -195,6 +195,10 @@ class Journal:
             os.close(self._fd)
             self._fd = -1
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # A copy would close the file of the original, or write into another one.
+        raise TypeError("an open journal cannot be copied")
+
     def __enter__(self) -> Journal:
         return self
 

@@ -126,14 +126,9 @@ class Model:
         G = 0.5 * (G + G.T)
         return G if self.hessian_prior is None else G + self.hessian_prior
 
-    @cached_property
-    def p_norm(self) -> Array:
-        """P_norm = S^-1 (X'K^-2 X) S^-1 = Pi Pi' (pnorm-def)."""
-        return self.recovery @ self.recovery.T
-
     @property
     def trace(self) -> float:
-        """tr(P_norm)."""
+        """tr(P_norm), P_norm = S^-1 (X'K^-2 X) S^-1 = Pi Pi' (pnorm-def)."""
         return float(np.vdot(self.recovery, self.recovery))
 
     def variances_of(self, weights: Array, variances: float | Array) -> Array:
@@ -167,16 +162,6 @@ class Model:
         tau_squared = float(self._residual @ self._scaled_multipliers) / spare
         variance = max(tau_squared, 0.0) * float(np.mean(self._delta))
         return min(variance, LARGEST_NOISE**2)
-
-    def predict(self, x: Array, t: float) -> float:
-        """Q(x, t)."""
-        d = x - self.x
-        return float(
-            self.c
-            + self.g @ d
-            + 0.5 * d @ self.hessian @ d
-            + self.drift_change(self.t, t)
-        )
 
 
 def fit(

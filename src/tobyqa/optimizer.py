@@ -1,8 +1,4 @@
-"""The ask/tell core: what a user holds of a run.
-
-An `Optimizer` has nothing of its own but the log of its run; what a search does follows
-from that log.
-"""
+"""The ask/tell core: what a user holds of a run; all that it knows is in the log."""
 
 from __future__ import annotations
 
@@ -10,16 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _check, eventlog
-from .books import READINGS, Trial, history
+from . import _check, files
+from .books import Trial, history
 from .eventlog import EventLog
-from .journal import Journal, StrPath, holds_run, write
+from .journal import StrPath, holds_run
 from .methods import DEFAULT
 from .result import Result, Status
 from .setup import Clock, checked_clock, checked_setup
 from .state import Method, Standing
-
-__all__ = ["Optimizer", "Trial"]
 
 
 class Optimizer:
@@ -54,6 +48,8 @@ class Optimizer:
     journal : path, optional
         A new file to which every event is written before it counts; after a crash,
         `Optimizer.resume` continues from it.
+
+    A deep copy or a pickle is a run of its own, rebuilt in memory and not journaled.
 
     Examples
     --------
@@ -95,8 +91,7 @@ class Optimizer:
             units=units,
         )
         self._log = EventLog(setup)
-        if journal is not None:
-            self._log.journal = Journal(journal, setup.header())
+        self._log.begin_journal(journal)
 
     @classmethod
     def from_data(
@@ -146,8 +141,7 @@ class Optimizer:
         opt = cls(start, **arguments)
         # All readings prove sound before there is a file.
         events = [opt._log.reading(*row) for row in rows]
-        if path is not None:
-            opt._log.journal = Journal(path, opt._log.setup.header())
+        opt._log.begin_journal(path)
         for event in events:
             opt._log.record(event)
         return opt
@@ -159,16 +153,10 @@ class Optimizer:
 
         A search that has ended (`done` is true) raises RuntimeError.
         """
-        log = self._log
-        log.catch_up()
+        self._log.catch_up()
         if self.done:
             raise RuntimeError(f"nothing to ask, the search has ended: {self.message}")
-        if log.books.pending is None:
-            x = log.proposal.x
-            x.flags.writeable = False
-            log.record({"event": "ask", "id": log.books.asked, "x": x})
-        assert log.books.pending is not None
-        return log.books.pending
+        return self._log.ask()
 
     def tell(
         self,
@@ -199,18 +187,12 @@ class Optimizer:
         self, trial: Trial, reason: str = "", t: float | None = None
     ) -> None:
         """Say that a measurement failed; the search goes on with another point."""
-        if not isinstance(trial, Trial):
-            raise TypeError(f"trial must be what ask() returned, but is {trial!r}")
         self._log.catch_up()
         self._log.record(self._log.failure(trial, reason, t))
 
     def stop(self, status: Status = Status.STOPPED) -> None:
         """End the search from outside; `resume` and `undo` lift it."""
-        if status not in (Status.STOPPED, Status.CALLBACK):
-            raise ValueError(
-                f"status must be Status.STOPPED or Status.CALLBACK, but is {status!r}"
-            )
-        self._log.record({"event": "stop", "status": status.name})
+        self._log.stop(status)
 
     def undo(self) -> None:
         """Withdraw the latest reading or failure, e.g. a mistyped one.
@@ -218,25 +200,14 @@ class Optimizer:
         If it answered a trial, that trial is pending again. The log keeps both. Where
         there is nothing to withdraw, it raises ValueError.
         """
-        event = {"event": "undo"}
-        eventlog.counting([*self._log.events, event])
-        self._log.record(event)
+        self._log.undo()
 
     # -- what is known ---------------------------------------------------------------
 
     @property
     def status(self) -> Status:
         """Why the search has ended, or ``Status.RUNNING``."""
-        books, state, maxfev = self._log.books, self._log.state, self._log.maxfev
-        if books.ended is not None:
-            return books.ended
-        if books.failures >= self._log.setup.max_failures:
-            return Status.FAILURES
-        if state.status is not Status.RUNNING:
-            return state.status
-        if maxfev is not None and books.answered >= maxfev:
-            return Status.MAXFEV
-        return Status.RUNNING
+        return self._log.status
 
     @property
     def done(self) -> bool:
@@ -246,9 +217,7 @@ class Optimizer:
     @property
     def message(self) -> str:
         """The status in a sentence, with the last reason if measurements failed."""
-        if self.status is Status.FAILURES:
-            return f"{self.status.message} The last one: {self.reasons[-1] or '?'}"
-        return self.status.message
+        return self._log.message
 
     @property
     def pending(self) -> Trial | None:
@@ -258,22 +227,18 @@ class Optimizer:
     @property
     def reasons(self) -> list[str]:
         """Why measurements failed, one text per row of the history, mostly empty."""
-        events = (row for row in self._log.live if row["event"] in READINGS)
-        return [event.get("reason", "") for event in events]
+        return self._log.reasons
 
     @property
     def names(self) -> list[str]:
-        """What the variables are called."""
         return list(self._log.setup.names)
 
     @property
     def units(self) -> list[str]:
-        """What they are measured in."""
         return list(self._log.setup.units)
 
     @property
     def maxfev(self) -> int | None:
-        """How many trials may be asked for."""
         return self._log.maxfev
 
     @property
@@ -288,7 +253,6 @@ class Optimizer:
 
     @property
     def method(self) -> Method:
-        """The method's settings."""
         return self._log.setup.method
 
     @property
@@ -305,7 +269,6 @@ class Optimizer:
         x0 = self._log.setup.task.x0
         seen = history(self._log.rows, x0.size)
         best = seen.lowest()
-        lowest = x0 if best is None else seen.x[best]
         return Result(
             **self.method.estimate(self._state).fields(),
             success=self.status.success,
@@ -314,7 +277,7 @@ class Optimizer:
             nfev=self.nfev,
             nit=self._state.iterations,
             nfail=int(seen.failed.sum()),
-            x_best_observed=lowest.copy(),
+            x_best_observed=(x0 if best is None else seen.x[best]).copy(),
             fun_best_observed=math.nan if best is None else float(seen.value[best]),
             history=seen,
             method=str(self.method),
@@ -334,9 +297,7 @@ class Optimizer:
         Of clocks only `time.time` is saved: hand another to `load` again. A run's own
         journal has everything already and is left alone.
         """
-        own = self._log.journal
-        if own is None or not own.is_file(path):
-            write(path, self._log.setup.header(), self._log.events)
+        files.save(self._log, path)
 
     @classmethod
     def load(cls, path: StrPath, *, clock: Clock | None = None) -> Optimizer:
@@ -345,7 +306,7 @@ class Optimizer:
         Every later proposal is that of the run saved, bit by bit. A file that is no
         run, corrupt, or one of another format version raises ValueError.
         """
-        return cls._of(eventlog.loaded(path, clock))
+        return cls._of(files.loaded(path, clock))
 
     @classmethod
     def resume(
@@ -357,9 +318,7 @@ class Optimizer:
         `maxfev` extends the budget. Raises ValueError as `load` does, JournalError if
         another process is running it.
         """
-        if maxfev is not None:
-            maxfev = _check.count("maxfev", maxfev)
-        return cls._of(eventlog.resumed(path, clock, maxfev))
+        return cls._of(files.resumed(path, clock, maxfev))
 
     @classmethod
     def open(cls, path: StrPath | None, **arguments: Any) -> Optimizer:
@@ -370,10 +329,8 @@ class Optimizer:
         """
         if path is None or not holds_run(path):
             return cls(**arguments, journal=path)
-        asked = cls(**arguments)._log.setup
-        seed_is_given = arguments.get("rng") is not None
-        eventlog.check_same_problem(path, asked, seed_is_given=seed_is_given)
-        return cls.resume(path, clock=asked.clock, maxfev=asked.maxfev)
+        setup, rng = cls(**arguments)._log.setup, arguments.get("rng")
+        return cls._of(files.opened(path, setup, seed_is_given=rng is not None))
 
     @classmethod
     def _of(cls, log: EventLog) -> Optimizer:

@@ -30,8 +30,8 @@ from types import FrameType
 from typing import IO, Any, NoReturn
 
 from . import _check
+from .books import Trial
 from .minimize import Measurement
-from .optimizer import Trial
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LONGEST_LINE = 65536  # bytes; no reading is that long

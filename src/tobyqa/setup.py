@@ -118,11 +118,12 @@ def restored(cls: type[Method], stored: Mapping[str, Any]) -> Method:
 
 def in_present_terms(header: Mapping[str, Any]) -> dict[str, Any]:
     """A header as this version would have written it, to be compared with another."""
-    cls = METHODS.get(header["method"])
+    cls = METHODS.get(header.get("method", ""))
     if cls is None:
         return dict(header)
+    stored = _without_retired(cls, header.get("settings", {}))
     settings = dataclasses.asdict(cls())  # type: ignore[call-overload]
-    return {**header, "settings": settings | _without_retired(cls, header["settings"])}
+    return {**header, "settings": settings | stored}
 
 
 def _without_retired(cls: type[Method], stored: Mapping[str, Any]) -> dict[str, Any]:

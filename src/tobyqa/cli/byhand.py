@@ -8,8 +8,9 @@ import webbrowser
 
 from .. import journal
 from .._check import LARGEST_READING
+from ..books import Trial
 from ..datafile import write_readings
-from ..optimizer import Optimizer, Trial
+from ..optimizer import Optimizer
 from ..runfile import RunSettings
 from .run import failure_time, opened
 from .show import as_json, facts, point_text, summary, trial_facts

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import journal
+from ..books import Trial
 from ..datafile import Readings
 from ..minimize import EVALUATIONS_PER_VARIABLE
-from ..optimizer import Optimizer, Trial
+from ..optimizer import Optimizer
 from ..program import Program, ProgramError
 from ..result import Status
 from ..runfile import RunSettings

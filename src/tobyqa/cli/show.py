@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..optimizer import Optimizer, Trial
+from ..books import Trial
+from ..optimizer import Optimizer
 from ..result import Result
 from ..view import HOUR, LOCAL_DRIFT, is_unix_time, with_error
 
