@@ -149,6 +149,13 @@ def positive(name: str, value: Any) -> float:
     return clean
 
 
+def switch(name: str, value: Any) -> bool:
+    """True or False, and nothing that merely counts as one."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, but is {value!r}")
+    return bool(value)
+
+
 def count(name: str, value: Any) -> int:
     """A whole number >= 1."""
     try:

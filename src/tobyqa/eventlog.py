@@ -148,7 +148,7 @@ class EventLog:
 
     def _replay(self) -> None:
         """From the beginning: the only way back, since a search only goes on."""
-        self._search = self.setup.method.begin(self.setup.task)
+        self._search = self.setup.searcher.begin(self.setup.task)
         self.proposal, self.state = next(self._search)
         self._trial: int | None = None  # in which that proposal went out
         self.books = Books()

@@ -48,6 +48,7 @@ def minimize(
     rng: Any = None,
     options: Mapping[str, Any] | None = None,
     max_failures: int = 10,
+    restarts: bool = False,
     journal: StrPath | None = None,
 ) -> Result:
     """Minimise a function whose values are noisy and drift while one searches.
@@ -85,12 +86,14 @@ def minimize(
         Called after every evaluation, as ``callback(xk)`` or, if its only parameter has
         that name, ``callback(intermediate_result=...)``. StopIteration ends the search.
     rng : None, int or numpy Generator, optional
-        Source of randomness, for the order of the first points and for where excursions
-        begin; ``paper`` uses none.
+        Source of randomness, for the order of the first points and for restarts.
     options : dict, optional
         Fields of the method's settings to change.
     max_failures : int
         How many evaluations may fail in a row before the search ends.
+    restarts : bool
+        Once nothing more is gained, spend what is left of `maxfev` on searches that
+        begin at random places, one or two first radii away in each variable.
     journal : path, optional
         File to which every event is written before it counts. If it holds a run of the
         same problem, that run is continued: after a crash, call again.
@@ -125,6 +128,7 @@ def minimize(
         rng=rng,
         options=options,
         max_failures=max_failures,
+        restarts=restarts,
     ) as opt:
         try:
             while not opt.done:

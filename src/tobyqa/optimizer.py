@@ -37,14 +37,16 @@ class Optimizer:
         Gives the time of a reading told without one, e.g. ``time.time``; None: readings
         are numbered 0, 1, 2, ...
     rng : None, int or numpy Generator, optional
-        Source of randomness, for the order of the first points and for where excursions
-        begin; ``paper`` uses none.
+        Source of randomness, for the order of the first points and for restarts.
     options : dict, optional
         Fields of the method's settings to change.
     max_failures : int
         How many measurements may fail in a row before the search ends.
     names, units : sequence of str, optional
         What the variables are called and measured in, for reports.
+    restarts : bool
+        Once nothing more is gained, spend what is left of `maxfev` on searches that
+        begin at random places, one or two first radii away in each variable.
     journal : path, optional
         A new file to which every event is written before it counts; after a crash,
         `Optimizer.resume` continues from it.
@@ -75,6 +77,7 @@ class Optimizer:
         max_failures: int = 10,
         names: Sequence[str] | None = None,
         units: Sequence[str] | None = None,
+        restarts: bool = False,
         journal: StrPath | None = None,
     ) -> None:
         setup = checked_setup(
@@ -89,6 +92,7 @@ class Optimizer:
             max_failures=max_failures,
             names=names,
             units=units,
+            restarts=restarts,
         )
         self._log = EventLog(setup)
         self._log.begin_journal(journal)
@@ -270,7 +274,7 @@ class Optimizer:
         seen = history(self._log.rows, x0.size)
         best = seen.lowest()
         return Result(
-            **self.method.estimate(self._state).fields(),
+            **self._log.setup.searcher.estimate(self._state).fields(),
             success=self.status.success,
             status=self.status.code,
             message=self.message,
@@ -280,12 +284,12 @@ class Optimizer:
             x_best_observed=(x0 if best is None else seen.x[best]).copy(),
             fun_best_observed=math.nan if best is None else float(seen.value[best]),
             history=seen,
-            method=str(self.method),
+            method=str(self._log.setup.searcher),
         )
 
     def progress(self) -> Result:
         """The part of `result` that is cheap enough to look at after every reading."""
-        estimate = self.method.estimate(self._state, quick=True).fields()
+        estimate = self._log.setup.searcher.estimate(self._state, quick=True).fields()
         shown = {k: estimate[k] for k in ("x", "fun", "fun_std", "drift_rate", "t")}
         return Result(**shown, nfev=self.nfev, nit=self._state.iterations)
 

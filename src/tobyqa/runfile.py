@@ -35,6 +35,7 @@ class RunSettings:
     method: str = DEFAULT
     options: Mapping[str, Any] | None = None
     max_failures: int = 10
+    restarts: bool = False
     seed: int | None = None
     clock: str = "wall"
     data: str | None = None
@@ -90,6 +91,7 @@ class RunSettings:
             "method": self.method,
             "options": self.options,
             "max_failures": self.max_failures,
+            "restarts": self.restarts,
             "rng": self.seed,
             "clock": time.time if self.clock == "wall" else None,
         }

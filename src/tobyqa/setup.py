@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _check
 from .methods import METHODS, resolve
+from .methods.restarts import Restarts
 from .state import Method, Task
 
 Clock = Callable[[], float]
@@ -28,6 +29,12 @@ class Setup:
     names: tuple[str, ...]
     units: tuple[str, ...]
     clock: Clock | None
+    restarts: bool = False
+
+    @property
+    def searcher(self) -> Method:
+        """The method, with searches from elsewhere if they are wanted."""
+        return Restarts(self.method) if self.restarts else self.method
 
     def header(self) -> dict[str, Any]:
         """As a file has it; of clocks only their kind."""
@@ -40,6 +47,7 @@ class Setup:
             "settings": dataclasses.asdict(self.method),  # type: ignore[call-overload]
             "maxfev": self.maxfev,
             "max_failures": self.max_failures,
+            "restarts": self.restarts,
             "names": list(self.names),
             "units": list(self.units),
             "clock": _clock_name(self.clock),
@@ -60,6 +68,7 @@ def checked_setup(
     max_failures: int,
     names: Sequence[str] | None,
     units: Sequence[str] | None,
+    restarts: bool = False,
 ) -> Setup:
     """What a user said, or an error that names the argument."""
     radius = initial_radius
@@ -79,6 +88,7 @@ def checked_setup(
         maxfev=None if maxfev is None else _check.count("maxfev", maxfev),
         max_failures=_check.count("max_failures", max_failures),
         clock=clock,
+        restarts=_check.switch("restarts", restarts),
     )
 
 
@@ -96,6 +106,7 @@ def stored_setup(header: Mapping[str, Any], clock: Clock | None) -> Setup:
         max_failures=header["max_failures"],
         names=header["names"],
         units=header["units"],
+        restarts=header.get("restarts", False),
     )
     task = dataclasses.replace(setup.task, seed=header["seed"])
     return dataclasses.replace(setup, task=task)

@@ -6,7 +6,8 @@ of `fun` from `x0` with at most `budget` of them, knowing the standard deviation
 
 - ``paper``, or ``paper:field=value,field=value`` with fields of the method's settings;
   any method of the package serves. The extra field ``noise`` changes what the method is
-  told: ``noise=unknown`` nothing, ``noise=x10`` ten times the true level.
+  told: ``noise=unknown`` nothing, ``noise=x10`` ten times the true level; the extra
+  field ``restarts=True`` turns restarts on.
 - the peers, such as ``nelder-mead``;
 - ``module.function``, any importable function of that signature.
 """
@@ -125,6 +126,9 @@ def _own_solver(name: str, method: str, fields: str) -> Solver:
     """A method of the package with some settings changed."""
     values = _parsed(name, fields)
     factor = _noise_factor(name, values.pop("noise", "x1"))
+    restarts = _value(values.pop("restarts", "False"))
+    if not isinstance(restarts, bool):
+        raise ValueError(f"solver {name!r}: restarts must be True or False")
     try:
         settings = resolve(method, {k: _value(v) for k, v in values.items()})
     except ValueError as error:
@@ -134,10 +138,11 @@ def _own_solver(name: str, method: str, fields: str) -> Solver:
         told = ", not told the noise"
     else:
         told = "" if factor == 1.0 else f", told {factor:g} times the noise"
+    anew = ", with restarts" if restarts else ""
     return Solver(
         name,
-        f"tobyqa.{type(settings).__name__}({changed}){told}",
-        partial(_minimize, settings=settings, noise_factor=factor),
+        f"tobyqa.{type(settings).__name__}({changed}){told}{anew}",
+        partial(_minimize, settings=settings, noise_factor=factor, restarts=restarts),
     )
 
 
@@ -185,12 +190,20 @@ def _minimize(
     noise: float | None,
     settings: Any,
     noise_factor: float | None,
+    restarts: bool,
 ) -> Array:
     told = None if noise is None or noise_factor is None else noise_factor * noise
     # An infinite reading is a value of the problem here, not a broken instrument: no
     # number of them in a row ends the run.
     result = tobyqa.minimize(
-        fun, x0, method=settings, noise=told, maxfev=budget, max_failures=budget, rng=0
+        fun,
+        x0,
+        method=settings,
+        noise=told,
+        maxfev=budget,
+        max_failures=budget,
+        restarts=restarts,
+        rng=0,
     )
     return np.asarray(result.x)
 

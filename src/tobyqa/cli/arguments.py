@@ -58,8 +58,8 @@ Ctrl-C, a crash or a power cut, and the run goes on. Without --maxfev at most 50
 per variable are made.
 
 RUNFILE is a TOML file with any of the keys x0, names, units, noise, maxfev, radius,
-method, options, max_failures, seed, clock, data, journal, timeout, retries, program;
-flags override it. Paths are relative to the working directory.
+method, options, max_failures, restarts, seed, clock, data, journal, timeout, retries,
+program; flags override it. Paths are relative to the working directory.
 """
 _RUN_EXAMPLES = (
     "run --x0 0,0 --noise 0.1 --journal run.jsonl -- ./measure --gain {x0} {x1}",
@@ -255,6 +255,13 @@ def _add_search(command: Any) -> None:
         help="a setting of the method; may be repeated",
     )
     add("--max-failures", type=int, metavar="K", help="failures in a row that end it")
+    add(
+        "--restarts",
+        action="store_true",
+        default=None,
+        help="once nothing more is gained, search from random places one or two radii "
+        "away with what is left of --maxfev",
+    )
     add("--seed", type=int, metavar="N", help="of methods that use randomness")
     add(
         "--clock",
@@ -290,9 +297,9 @@ _option = _typed(parse_option)
 
 
 def _flags(args: argparse.Namespace, *more: str) -> dict[str, Any]:
-    keys = "x0 names units noise maxfev radius method max_failures seed clock data"
+    keys = "x0 names units noise maxfev radius method max_failures restarts seed clock"
     return {
-        **{key: getattr(args, key) for key in (*keys.split(), *more)},
+        **{key: getattr(args, key) for key in (*keys.split(), "data", *more)},
         "options": dict(args.option) if args.option else None,
     }
 
