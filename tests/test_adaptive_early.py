@@ -120,7 +120,7 @@ def test_a_short_run_is_answered_by_a_fit_of_all_its_readings():
     assert still_better(memory, plain, 1000) is None
     assert still_better(memory, plain, 1001) is memory.early
     late = replace(opt._state, memory=replace(memory, early=None))
-    np.testing.assert_array_equal(opt.result().x, opt._method.estimate(late).x)
+    np.testing.assert_array_equal(opt.result().x, opt.method.estimate(late).x)
     assert height(opt.result().x) < 1.0
 
 
