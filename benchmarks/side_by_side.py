@@ -2,10 +2,10 @@
 
     python benchmarks/side_by_side.py OLD_SRC NEW_SRC [--readings 200]
 
-OLD_SRC and NEW_SRC are the `src` folders of two checkouts (`git worktree add`). Each runs
-100 searches in processes of its own, with the same interpreter and libraries; every
-point of every search is compared, to the last bit. Settings that a version does not know
-are left out, so that parts taken out since can be switched off in the older one.
+OLD_SRC and NEW_SRC are the `src` folders of two checkouts (`git worktree add`). Each
+runs 100 searches in a process of its own, with the same interpreter and libraries;
+every point of every search is compared, to the last bit. Settings that a version does
+not know are left out, so that parts taken out since are switched off in the older one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ def searches(readings: int) -> dict[str, np.ndarray]:
     """The points that this process's version asks for, by search."""
     sys.path.insert(0, str(TESTS))
     import golden
-
     import tobyqa
     from tobyqa.bench.channels import channel_names
 
@@ -40,7 +39,9 @@ def searches(readings: int) -> dict[str, np.ndarray]:
     for name, (n, noise, tell) in golden.RUNS.items():
         opt = tobyqa.Optimizer(np.zeros(n), noise=noise, rng=3, options=options)
         points[name] = _asked(opt, tell, readings)
-    instances = [(p, c, n) for n in DIMENSIONS for p in PROBLEMS for c in channel_names()]
+    instances = [
+        (p, c, n) for n in DIMENSIONS for p in PROBLEMS for c in channel_names()
+    ]
     for k, (problem, channel, n) in enumerate(instances[::2][: 100 - len(points)]):
         points[f"{problem} {channel} n={n}"] = _instance(
             problem, channel, n, readings, options, is_told=k % 5 != 4
