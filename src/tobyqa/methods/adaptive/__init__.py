@@ -31,7 +31,9 @@ class Adaptive(Options):
     than that and the curvature is known only in part.
     """
 
-    RETIRED: ClassVar[frozenset[str]] = frozenset({"early", "excursions"})
+    RETIRED: ClassVar[frozenset[str]] = frozenset(
+        {"appeal", "early", "excursions", "verify"}
+    )
 
     def begin(
         self, task: Task
@@ -50,7 +52,7 @@ class Adaptive(Options):
             return first_readings(belief)
         if quick:
             fitted = belief.fitted
-            chosen = fitted, recommended(fitted, belief.noise.loudest)
+            chosen = fitted, recommended(fitted, belief.noise)
         else:
             chosen = answer(belief, self)
         return replace(in_user_units(*chosen), drift_is_local=belief.local)

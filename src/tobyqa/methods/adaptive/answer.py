@@ -13,8 +13,9 @@ from ...state import Estimate
 from ...step import ball_step
 from . import fits
 from .belief import Belief
-from .evidence import best_row, explains_readings
+from .centre import best_row, explains_readings
 from .fit import Fit
+from .noise import Noise
 from .options import Options
 
 Array = NDArray[np.float64]
@@ -24,7 +25,7 @@ _INSIDE = 0.5  # regions; a minimum farther out is not believed
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
-def recommended(fitted: Fit, loudest: float) -> Array:
+def recommended(fitted: Fit, noise: Noise) -> Array:
     """The model's minimum if it is well inside the region, else the best known place.
 
     A minimum at the edge is where the model knows least, and has been chosen for
@@ -34,7 +35,7 @@ def recommended(fitted: Fit, loudest: float) -> Array:
     e, Q = fitted.eigen
     u = ball_step(fitted.g, e, Q)
     is_inside = e[0] > 0.0 and u @ u < _INSIDE**2
-    return u if is_inside and explains_readings(fitted, loudest) else np.zeros_like(u)
+    return u if is_inside and explains_readings(fitted, noise) else np.zeros_like(u)
 
 
 def answer(b: Belief, s: Options) -> _Answer:
@@ -48,7 +49,7 @@ def answer(b: Belief, s: Options) -> _Answer:
     best = int(b.samples.rows_at(b.best.x)[-1])
     at_best = replace(b, B=b.best.B)
     there = fits.wide(at_best, s, best)
-    confirmed = there, recommended(there, b.noise.loudest)
+    confirmed = there, recommended(there, b.noise)
     rival = _latest(b, s)
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
@@ -59,7 +60,7 @@ def answer(b: Belief, s: Options) -> _Answer:
             return confirmed
         B = b.best.B * (far / _JUDGED_WITHIN)
         there = fits.wide(replace(b, B=B), s, best)
-    if not explains_readings(there, b.noise.loudest):
+    if not explains_readings(there, b.noise):
         return confirmed
     return safer(there, [rival, confirmed])
 
@@ -67,11 +68,9 @@ def answer(b: Belief, s: Options) -> _Answer:
 def _latest(b: Belief, s: Options) -> _Answer:
     """The answer by what lies around the centre."""
     wide = fits.wide(b, s, b.centre)
-    row, _ = best_row(
-        wide, b.evidence, b.noise.spread, b.noise.loudest, cautious=s.caution
-    )
+    row = best_row(wide, b.evidence, b.noise, cautious=s.caution)
     wide = fits.wide(b, s, int(wide.window.rows[row]))
-    return wide, recommended(wide, b.noise.loudest)
+    return wide, recommended(wide, b.noise)
 
 
 def _value(answer: _Answer, time: float) -> tuple[float, float]:

@@ -12,48 +12,12 @@ from numpy.typing import NDArray
 from ...result import Status
 from ...samples import SampleSet
 from ...state import Gauges, Task
-from .evidence import Evidence, credible_noise
+from .centre import Evidence
 from .fit import Components, Fit
 from .likelihood import RELATIVE, bounded
+from .noise import Noise
 
 Array = NDArray[np.float64]
-
-BELIEVED, GUESSED = 1.0, 5.0  # prior std of log nu: a noise stated, and one guessed
-_DENIED = 3.0  # size of log nu at which a fit denies the noise stated
-
-
-@dataclass(frozen=True)
-class Noise:
-    """What is assumed of the noise and how far that is trusted."""
-
-    unit: float  # assumed standard deviation of a reading, the unit of all fits
-    stated: float  # the same as stated by the user, or guessed; maybe 0
-    spread: float  # prior std of log nu: how much it is trusted
-    loudest: float  # noise that a fit of this function may need, in units of that
-    nu: float = 1.0  # variance by the last search of the likelihood
-
-    @property
-    def is_guessed(self) -> bool:
-        return self.spread > BELIEVED
-
-    @property
-    def credible(self) -> tuple[float, float]:
-        """The least and the most noise to be believed in, in units of the assumed.
-
-        Less than was stated, too: errors taken too large hide a drift that is local.
-        """
-        doubt = max(self.spread - 1.0, 1.0)
-        return 1.0 / credible_noise(doubt), credible_noise(self.spread)
-
-    def after(self, nu: float, *, doubts: bool) -> Noise:
-        """After a search of the likelihood found the variance `nu`.
-
-        `doubts`: what was stated is a mere guess from the fit on that denies it. Not
-        where readings are finer than the fit has digits for: that is no noise at all.
-        """
-        is_denied = abs(math.log(nu)) > _DENIED and self.unit == self.stated
-        spread = GUESSED if doubts and is_denied else self.spread
-        return replace(self, nu=nu, spread=max(spread, self.spread))
 
 
 @dataclass(frozen=True)
@@ -74,11 +38,7 @@ class Plan:
     explores: bool
     visible: float  # largest variation over the region, in noise units
     blurred: bool = False  # the gradient is unknown, and not because of noise
-    verifies: bool = False  # a known place is measured again
-
-    @property
-    def is_step(self) -> bool:
-        return not (self.explores or self.verifies)
+    revisits: bool = False  # a known place is measured again
 
 
 @dataclass(frozen=True)
@@ -97,9 +57,8 @@ class Belief:
     plan: Plan
     local: bool = False  # the drift depends on the place
     local_is_known: bool = False
-    aside: Array | None = None  # place that drifts in its own way, in no fit any more
     settled: int = 0  # iterations that found nothing left to gain
-    repeats: int = 0  # readings at known places, to compare or to verify
+    repeats: int = 0  # readings at known places
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre
     status: Status = Status.RUNNING
@@ -128,7 +87,7 @@ class Belief:
 
     def measuring(self, place: Array) -> Belief:
         """A known place is to be measured again."""
-        return replace(self, plan=replace(self.plan, x=place, verifies=True))
+        return replace(self, plan=replace(self.plan, x=place, revisits=True))
 
     def in_unit(self, unit: float, components: Components) -> tuple[Belief, Components]:
         """The same knowledge in another unit of noise, and the components in it."""

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...samples import SampleSet
-from .belief import Belief, Noise
+from .belief import Belief
 from .fit import Components, Fit, fit
 from .likelihood import bounded, improve, pinned, start_components
+from .noise import Noise
 from .options import FARTHEST, Options
 from .region import change, is_overgrown
 from .window import Window, window_around, window_size
@@ -62,8 +63,6 @@ def extended(b: Belief, s: Options) -> Fit:
     window has been extended too often.
     """
     samples, fitted = b.samples, b.fitted
-    if b.aside is not None and np.array_equal(samples.points[-1], b.aside):
-        return fitted
     window = fitted.window.plus_newest(samples)
     u = window.U[-1]
     longer = None
@@ -116,7 +115,6 @@ def _window(b: Belief, s: Options, centre: int, wider: int, *, local: bool) -> W
         reach=FARTHEST if local else s.reach,
         size=window_size(b.task.x0.size, s.window, wider, local=local),
         all_times=local,
-        aside=b.aside,
         noise=b.noise.unit,
         spacing=b.spacing,
     )

@@ -46,7 +46,6 @@ class Options:
     caution: bool = option(
         True, doc="move the centre only where it is known to be lower"
     )
-    verify: bool = option(True, doc="measure the centre again where drift decides")
     home: bool = option(
         True,
         doc="compare with an earlier place and go back if it reads lower; without it "
@@ -59,9 +58,6 @@ class Options:
         doc="share of the readings that comparisons may take at any time",
     )
     local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
-    appeal: bool = option(
-        True, doc="look again at a first step that such a drift may have turned down"
-    )
     shuffle: bool = option(True, doc="take the first points in random order")
 
     def __post_init__(self) -> None:

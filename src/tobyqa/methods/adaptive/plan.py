@@ -23,9 +23,10 @@ from ...step import ball_step
 from . import fits
 from .answer import expected_excess
 from .belief import Belief, Plan
-from .evidence import best_row, digits
+from .centre import best_row
 from .fit import Components, Fit
 from .likelihood import bounded, pinned
+from .noise import digits
 from .options import Options
 from .probe import NOISE_FLOOR
 from .region import change, is_outdated, reshaped, rounded, size_factor
@@ -45,12 +46,7 @@ _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 
 
 def size_change(b: Belief, planned_by: Fit, s: Options) -> float:
-    """How the region is to change after the newest reading, which was planned.
-
-    Known places that are measured again say nothing about its size.
-    """
-    if b.plan.verifies:
-        return 1.0
+    """How the region is to change after the newest reading, which was planned."""
     factor = judged(b, planned_by)
     if b.plan.blurred and s.focus:
         factor = min(factor, 0.7)  # look closer
@@ -90,16 +86,7 @@ def judged(b: Belief, planned_by: Fit) -> float:
 def next_plan(b: Belief, s: Options) -> Belief:
     """Components, centre and region anew where that is due, and the next point."""
     b = _likelier(b, s)
-    row, is_doubted = best_row(
-        b.fitted,
-        b.evidence,
-        b.noise.spread,
-        b.noise.loudest,
-        cautious=s.caution,
-    )
-    if is_doubted and s.verify and b.centre != b.newest:
-        # Nothing else tells drift from ascent.
-        return replace(b.measuring(b.centre_point), repeats=b.repeats + 1)
+    row = best_row(b.fitted, b.evidence, b.noise, cautious=s.caution)
     return _planned(_recentred(b, s, row), s)
 
 

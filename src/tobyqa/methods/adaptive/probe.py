@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ...samples import SampleSet
 from ...state import Observation, Proposal, State, Task, Verdict, with_reading
 from . import fits
-from .belief import BELIEVED, GUESSED, Belief, Noise, Place, Plan
-from .evidence import credible_noise, digits, witness
+from .belief import Belief, Place, Plan
+from .centre import witness
+from .noise import BELIEVED, GUESSED, Noise, credible_noise, digits
 from .options import Options
 
 Array = NDArray[np.float64]

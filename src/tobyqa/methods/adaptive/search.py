@@ -4,8 +4,7 @@ Comparisons keep it honest. Fits with few readings near their centre can lead it
 each of them content with itself. So now and then the centre is compared with the best
 place that came before it, by readings: there, here, and there again, so that a steady
 drift cancels. The first comparison is repeated until it is known whether the drift
-depends on the place. If one of the first steps is turned down, it may be for that
-reason: it is compared as well.
+depends on the place.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from ...result import Status
 from ...state import Observation, Task, with_reading
 from . import fits
 from .belief import Belief
-from .comparison import appeal_decided, contrast, decided
-from .evidence import witness
+from .centre import witness
+from .contrast import contrast, decided
 from .fit import Components
 from .options import Options
 from .plan import next_plan, next_plan_at_best, size_change
@@ -35,8 +34,6 @@ Rows = tuple[int, ...]  # of one comparison
 
 _READINGS = 3  # of a comparison
 _APART = 0.3  # regions; nearer, there is nothing to compare
-_FIRST_STEPS = 4  # iterations whose steps may appeal
-_APPEAL, _APPEAL_IF_GUESSED = 2, 3  # comparisons that decide on a step turned down
 _TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
 
@@ -53,13 +50,10 @@ def search(task: Task, s: Options) -> Asking[None]:
         b, answers = yield from measure(b, s)
         if b.status is Status.UNBOUNDED:
             continue
-        factor = size_change(b, planned_by, s) if answers else 1.0
-        b = replace(b, B=factor * b.B)  # before anything can interrupt
+        if answers:  # before anything can interrupt
+            b = replace(b, B=size_change(b, planned_by, s) * b.B)
         way_back: Components | None = None  # of the fit to go on from the best place
-        if factor < 1.0 and rival is None and may_appeal(b, s):
-            b, way_back = yield from appeal(b, s)
-            waited = 0
-        elif s.home and answers:
+        if s.home and answers:
             is_due = waited + bool(rounds) >= patience(b, rounds)
             is_due = is_due and is_affordable(b, s, _READINGS)
             if is_due and rival is None and is_apart(b):
@@ -98,7 +92,7 @@ def measure(b: Belief, s: Options) -> Asking[tuple[Belief, bool]]:
         else:
             failures += 1
             b = replace(b, accepted=False)
-            if not b.plan.verifies or failures > 1:
+            if not b.plan.revisits or failures > 1:
                 b = nearer(b)
 
 
@@ -146,36 +140,6 @@ def compare(b: Belief, s: Options, rival: Array) -> Asking[tuple[Belief, list[Ro
         rows = (*rows, b.newest)
         b = replace(b, repeats=b.repeats + 1)
     return b, [rows]
-
-
-def appeal(b: Belief, s: Options) -> Asking[tuple[Belief, Components | None]]:
-    """Compare a step that was turned down with the best place, several times.
-
-    With the components of the fit to go on from it, if it was lower after all.
-    """
-    step = b.samples.points[-1]
-    done = 0
-    while done < _rounds_of_appeal(b):
-        b, rows = yield from compare(b, s, step)
-        if not rows and not done:
-            return b, None
-        done += len(rows)
-    return appeal_decided(b, step)
-
-
-def may_appeal(b: Belief, s: Options) -> bool:
-    """Whether the plan, if it was turned down, is to be compared with the best place.
-
-    One of the first steps may be turned down by a drift that depends on the place: most
-    of what is known by then was measured at one and the same distance from x0.
-    """
-    is_early = b.iterations <= _FIRST_STEPS and not b.local_is_known
-    is_wanted = s.home and s.appeal and is_early and b.plan.is_step
-    return is_wanted and is_affordable(b, s, _READINGS * _rounds_of_appeal(b))
-
-
-def _rounds_of_appeal(b: Belief) -> int:
-    return _APPEAL_IF_GUESSED if b.noise.is_guessed else _APPEAL
 
 
 def is_affordable(b: Belief, s: Options, readings: int) -> bool:

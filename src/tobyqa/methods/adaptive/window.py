@@ -205,19 +205,15 @@ def window_around(
     noise: float,
     spacing: float,
     all_times: bool = False,
-    aside: Array | None = None,
 ) -> Window:
     """The newest readings near the centre, with some others if they are few.
 
     `all_times`: not the newest within `reach`, but from the first to the last.
-    `aside`: a place that is left out.
     """
     x = samples.points[centre]
     n = x.size
     U = (samples.points - x) @ np.linalg.inv(B).T
     far = np.sqrt(np.einsum("ij,ij->i", U, U))
-    if aside is not None:
-        far[samples.rows_at(aside)] = np.inf
     rows = np.flatnonzero(far <= reach)
     rows = _thinned(rows, size) if all_times else rows[-size:]
     if rows.size < 2 * n + 2:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from ...kernels import integrated_wiener
 from ...samples import SampleSet
 from .belief import Belief, Place
-from .evidence import digits, witness
 from .fit import Components
 from .window import relative_variances
 
@@ -110,16 +109,6 @@ class Lines:
     def ahead(self) -> tuple[float, float]:
         """How much lower the first place was at the start; the standard error."""
         return self._contrast(np.array([-1.0, 0.0, 1.0, 0.0]))
-
-    def drift_apart(self, least: float, most: float) -> bool:
-        """Whether both drift steadily, but at rates of their own.
-
-        `least`, `most`: noise levels between which the noise must be.
-        """
-        rate, error = self._contrast(np.array([0.0, -1.0, 0.0, 1.0]))
-        return self.misfit <= most and abs(rate) > _SURE * error * max(
-            self.misfit, least
-        )
 
     def _contrast(self, weights: Array) -> tuple[float, float]:
         variance = float(weights @ self.covariance @ weights)
@@ -210,30 +199,6 @@ def decided(b: Belief, rival: Array, lead: Lead) -> tuple[Belief, Components | N
     if lead.ahead < -needed:
         return replace(b, best=Place(rival, b.B)), None
     return b, b.fitted.components if lead.ahead > _FAR_AHEAD * lead.error else None
-
-
-def appeal_decided(b: Belief, step: Array) -> tuple[Belief, Components | None]:
-    """A step that was turned down, after the comparisons with the best place so far.
-
-    If they drift apart, the readings deny nothing: what counts is how the two were at
-    the start. If the step was lower, the best place so far, mostly x0, is put aside:
-    its own drift would bend every fit around the step.
-    """
-    samples = b.samples
-    least, most = b.noise.credible
-    # No fit, so no need of more digits than the readings have.
-    noise = max(b.noise.stated, digits(float(np.abs(samples.values).max())))
-    lines = Ruler(noise, 0.0, b.spacing).lines(samples, b.best.x, step)
-    if lines is None or not lines.drift_apart(least, most):
-        return b, None
-    b = replace(b, local=True, local_is_known=True)
-    ahead, error = lines.ahead
-    if ahead > -_FAR_AHEAD * error * max(lines.misfit, least):
-        return b, None
-    there = samples.rows_at(step)
-    seen = witness(samples, int(there[0]), int(there[-1]), b.noise.unit, b.spacing)
-    b = replace(b, aside=b.best.x, evidence=seen, best=Place(step, b.best.B))
-    return b, b.fitted.components
 
 
 def _ruler(b: Belief, rounds: tuple[tuple[int, ...], ...]) -> Ruler:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ...samples import SampleSet
 from .fit import Fit
+from .noise import Noise, credible_noise
 from .window import relative_variances
 
 Array = NDArray[np.float64]
 
 _CREDIT = 100.0  # noise levels that a place may read higher now than the centre
-_CONTENDERS = 8  # lowest places of which it is asked how well they are known
 _CAUTION = 2.0  # standard errors
 _HARMLESS = 1.0  # noise levels
 _LOUD = 4.0  # nu from which on a fit gives no such credit, if the noise was stated
@@ -45,7 +45,7 @@ class Evidence:
 
     def explains(self, rise: Array, age: Array, noise_std: float) -> NDArray[np.bool_]:
         """Whether readings `rise` above one that is `age` older may be drift alone."""
-        # An old slope is no licence: beyond this the centre is measured again.
+        # An old slope is no licence.
         unsure = np.minimum(2.0 * self.slope_std * np.abs(age), 4.0)
         noise = noise_std * (6.0 + unsure)
         return np.asarray(
@@ -53,22 +53,12 @@ class Evidence:
         )
 
 
-def digits(value: float) -> float:
-    """What a reading of this size is rounded to."""
-    return max(float(np.spacing(abs(value))), 1e-100)
-
-
-def credible_noise(spread: float) -> float:
-    """The largest noise to be believed in, in units of the assumed one."""
-    return math.exp(1.5 * spread)
-
-
-def explains_readings(fitted: Fit, loudest: float) -> bool:
+def explains_readings(fitted: Fit, noise: Noise) -> bool:
     """Whether a fit needs no more noise than can be; else it is not of this function.
 
     Where a function is rougher than any fit, only what was measured is known.
     """
-    return math.sqrt(fitted.nu) <= loudest
+    return math.sqrt(fitted.nu) <= noise.loudest
 
 
 def witness(
@@ -84,9 +74,7 @@ def witness(
     return Evidence(float(slope), std / abs(float(gap)), 0.0)
 
 
-def _may_be_local_drift(
-    fitted: Fit, spread: float, loudest: float
-) -> NDArray[np.bool_]:
+def _may_be_local_drift(fitted: Fit, noise: Noise) -> NDArray[np.bool_]:
     """Whether places read little enough higher now than the centre does.
 
     Else a local drift could explain any rise: time has to tell.
@@ -94,52 +82,35 @@ def _may_be_local_drift(
     age, centre = fitted.window.age, fitted.window.centre
     now = fitted.smooth + fitted.local_drift * age[-1] / np.maximum(age, 1.0)
     # A guess of the noise may be far too low.
-    is_loud = fitted.nu > _LOUD * credible_noise(spread - 1.0) ** 2
-    credit = _CREDIT if explains_readings(fitted, loudest) and not is_loud else 0.0
-    possible = now <= fitted.smooth[centre] + credit
-    possible[centre] = True
-    return np.asarray(possible)
+    is_loud = fitted.nu > _LOUD * credible_noise(noise.spread - 1.0) ** 2
+    credit = _CREDIT if explains_readings(fitted, noise) and not is_loud else 0.0
+    return np.asarray(now <= fitted.smooth[centre] + credit)
 
 
-def best_row(
-    fitted: Fit,
-    evidence: Evidence,
-    spread: float,
-    loudest: float,
-    *,
-    cautious: bool = True,
-) -> tuple[int, bool]:
+def best_row(fitted: Fit, evidence: Evidence, noise: Noise, *, cautious: bool) -> int:
     """The row in the region that is lowest and that the readings do not deny.
 
-    `loudest`: noise beyond which a fit explains nothing. `cautious`: lowest at worst,
-    see `_at_worst`.
-
     A point owes its rank to the drift correction if its reading is higher than the
-    centre's. It is taken only as far as the drift has been seen to go; the flag says
-    that a better one was left out for that reason.
+    centre's. It is taken only as far as the drift has been seen to go. `cautious`:
+    lowest at worst, see `_at_worst`.
     """
-    window = fitted.window
-    plausible = fitted.steady <= fitted.steady[window.centre] + 4.0
-    rise = window.y - window.y[window.centre]
+    window, centre = fitted.window, fitted.window.centre
+    plausible = fitted.steady <= fitted.steady[centre] + 4.0
+    rise = window.y - window.y[centre]
     rise -= math.sqrt(fitted.nu) * fitted.local_drift
-    age = window.t - window.t[window.centre]
+    age = window.t - window.t[centre]
     # A noise estimate far from the assumed level is misfit, and no excuse.
-    noise_std = min(math.sqrt(fitted.nu), credible_noise(spread))
-    known = evidence.explains(rise, age, noise_std)
-    candidate = window.inside & plausible
-    candidate[window.centre] = known[window.centre] = True
+    noise_std = min(math.sqrt(fitted.nu), credible_noise(noise.spread))
+    candidate = window.inside & plausible & evidence.explains(rise, age, noise_std)
     if fitted.components.interacts:
-        # The lowest of them may all be hardly known.
-        rows = np.flatnonzero(candidate & _may_be_local_drift(fitted, spread, loudest))
-    else:
-        rows = np.flatnonzero(candidate)
-        rows = rows[np.argsort(fitted.smooth[rows], kind="stable")[:_CONTENDERS]]
-        rows = np.union1d(rows, [window.centre])
+        candidate &= _may_be_local_drift(fitted, noise)
+    # At worst a place is higher than it seems, the centre is as it is.
+    candidate &= fitted.smooth < fitted.smooth[centre]
+    rows = np.append(np.flatnonzero(candidate), centre)
+    if rows.size == 1:
+        return centre
     heights = _at_worst(fitted, rows) if cautious else fitted.smooth[rows]
-    best = int(rows[heights.argmin()])
-    if known[best]:
-        return best, False
-    return int(rows[np.where(known[rows], heights, np.inf).argmin()]), True
+    return int(rows[heights.argmin()])
 
 
 def _at_worst(fitted: Fit, rows: NDArray[np.int64]) -> Array:

@@ -1,0 +1,55 @@
+"""The noise of a reading: what is assumed of it, and how far that is trusted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+BELIEVED, GUESSED = 1.0, 5.0  # prior std of log nu: a noise stated, and one guessed
+_DENIED = 3.0  # size of log nu at which a fit denies the noise stated
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is assumed of the noise and how far that is trusted."""
+
+    unit: float  # assumed standard deviation of a reading, the unit of all fits
+    stated: float  # the same as stated by the user, or guessed; maybe 0
+    spread: float  # prior std of log nu: how much it is trusted
+    loudest: float  # noise that a fit of this function may need, in units of that
+    nu: float = 1.0  # variance by the last search of the likelihood
+
+    @property
+    def is_guessed(self) -> bool:
+        return self.spread > BELIEVED
+
+    @property
+    def credible(self) -> tuple[float, float]:
+        """The least and the most noise to be believed in, in units of the assumed.
+
+        Less than was stated, too: errors taken too large hide a drift that is local.
+        """
+        doubt = max(self.spread - 1.0, 1.0)
+        return 1.0 / credible_noise(doubt), credible_noise(self.spread)
+
+    def after(self, nu: float, *, doubts: bool) -> Noise:
+        """After a search of the likelihood found the variance `nu`.
+
+        `doubts`: what was stated is a mere guess from the fit on that denies it. Not
+        where readings are finer than the fit has digits for: that is no noise at all.
+        """
+        is_denied = abs(math.log(nu)) > _DENIED and self.unit == self.stated
+        spread = GUESSED if doubts and is_denied else self.spread
+        return replace(self, nu=nu, spread=max(spread, self.spread))
+
+
+def digits(value: float) -> float:
+    """What a reading of this size is rounded to."""
+    return max(float(np.spacing(abs(value))), 1e-100)
+
+
+def credible_noise(spread: float) -> float:
+    """The largest noise to be believed in, in units of the assumed one."""
+    return math.exp(1.5 * spread)
