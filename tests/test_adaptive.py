@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tobyqa
 from test_optimizer import assert_same
@@ -12,10 +14,18 @@ from tobyqa.bench.channels import channel_names
 from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
 from tobyqa.demo import BUDGET, NOISE, START, Instrument, latent
-from tobyqa.kernels import damped_linear, damped_powell, integrated_wiener, powell
+from tobyqa.kernels import (
+    damped_linear,
+    damped_linear_variance,
+    damped_powell,
+    damped_powell_variance,
+    damping,
+    integrated_wiener,
+    powell,
+    wiener_between,
+)
 from tobyqa.methods.adaptive.answer import recommended, safer
-from tobyqa.methods.adaptive.posterior import Components, posterior
-from tobyqa.methods.adaptive.region import rescaled
+from tobyqa.methods.adaptive.fit import Components, fit
 from tobyqa.methods.adaptive.window import Frame, Window
 from tobyqa.samples import SampleSet
 
@@ -24,17 +34,23 @@ def bowl(x):
     return float(np.sum((x - 1) ** 2))
 
 
+def of_all_pairs(kernel, U, length):
+    """A damped kernel of each row of U with each."""
+    e = damping(np.sum(U**2, axis=1), length)
+    return kernel(U @ U.T, e, e, length)
+
+
 def test_damped_kernel_is_powells_for_long_lengths():
     U = np.random.default_rng(0).normal(size=(8, 3))
     np.testing.assert_allclose(
-        damped_powell(U @ U.T, 1e3), powell(U), rtol=1e-3, atol=1e-5
+        of_all_pairs(damped_powell, U, 1e3), powell(U), rtol=1e-3, atol=1e-5
     )
 
 
 def test_damped_linear_kernel_is_the_inner_product_for_long_lengths():
     U = np.random.default_rng(0).normal(size=(8, 3))
     np.testing.assert_allclose(
-        damped_linear(U @ U.T, 1e4), U @ U.T, rtol=1e-3, atol=1e-5
+        of_all_pairs(damped_linear, U, 1e4), U @ U.T, rtol=1e-3, atol=1e-5
     )
 
 
@@ -42,11 +58,39 @@ def test_damped_linear_kernel_is_the_inner_product_for_long_lengths():
 def test_kernels_are_positive_semidefinite(length):
     rng = np.random.default_rng(1)
     U = rng.normal(size=(20, 3))
-    K = damped_powell(U @ U.T, length)
+    K = of_all_pairs(damped_powell, U, length)
     assert np.linalg.eigvalsh(K).min() > -1e-10 * np.abs(K).max()
     assert K.diagonal().max() <= length**4
     W = integrated_wiener(np.sort(rng.uniform(0, 50, 20)))
     assert np.linalg.eigvalsh(W).min() > -1e-10 * W.max()
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.floats(1e-3, 20.0),
+    length=st.floats(1.0, 30.0),
+)
+def test_kernels_with_themselves_are_the_variances(seed, size, length):
+    """What two formulas say of one number; both are exact near the centre and far."""
+    U = size * np.random.default_rng(seed).normal(size=(10, 3))
+    squares = np.sum(U**2, axis=1)
+    for kernel, variance in (
+        (damped_powell, damped_powell_variance),
+        (damped_linear, damped_linear_variance),
+    ):
+        own = of_all_pairs(kernel, U, length).diagonal()
+        bound = length**4 if kernel is damped_powell else length**2
+        np.testing.assert_allclose(
+            variance(squares, length), own, rtol=1e-6, atol=1e-13 * bound
+        )
+
+
+@given(t=st.lists(st.floats(0.0, 1e3), min_size=1, max_size=10))
+def test_wandering_with_itself_has_the_variance_of_its_time(t):
+    t = np.array(t)
+    W = integrated_wiener(t)
+    np.testing.assert_allclose(W.diagonal(), t**3 / 3.0, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(wiener_between(t, t[:1])[:, 0], W[:, 0], rtol=1e-12)
 
 
 def test_integrated_wiener_is_the_covariance_of_summed_sums():
@@ -229,13 +273,24 @@ def test_a_reading_of_enormous_error_is_as_good_as_none():
 
     def expected(rows, variances):
         window = window_of(points[rows], times[rows], values[rows], variances)
-        fitted = posterior(window, Components(2.0, 1.5, -3.0), spread=1e-6)
+        fitted = fit(window, Components(2.0, 1.5, -3.0), spread=1e-6)
         value, variance = fitted.predicted(np.array([0.5, 0.5]), 20.0)
         return 0.1 * value + window.frame.level, variance
 
     everyone, others = np.arange(20), np.delete(np.arange(20), 7)
     doubted = expected(everyone, np.where(everyone == 7, 1e10, 1.0))
     np.testing.assert_allclose(doubted, expected(others, np.ones(19)), rtol=1e-5)
+
+
+def assert_same_fit(one, other):
+    """The solutions, and what they say of the function and of the readings."""
+    pairs = [(one.solution, other.solution, ("beta", "lam", "nu", "criterion"))]
+    pairs += [(one, other, ("hessian", "steady", "smooth"))]
+    for a, b, names in pairs:
+        for name in names:
+            np.testing.assert_allclose(
+                getattr(a, name), getattr(b, name), rtol=1e-7, atol=1e-7
+            )
 
 
 @either_drift
@@ -246,12 +301,9 @@ def test_extending_a_fit_equals_fitting_anew(components):
     sigmas = np.full(20, np.nan)
     sigmas[19] = 0.2
     window = part.plus_newest(SampleSet.of(points, times, values, sigmas))
-    extended = posterior(part, components, spread=1.0).extended(window, spread=1.0)
-    anew = posterior(window, components, spread=1.0)
-    for name in ("beta", "lam", "nu", "criterion", "hessian", "steady", "smooth"):
-        np.testing.assert_allclose(
-            getattr(extended, name), getattr(anew, name), rtol=1e-7, atol=1e-7
-        )
+    extended = fit(part, components, spread=1.0).extended(window, spread=1.0)
+    anew = fit(window, components, spread=1.0)
+    assert_same_fit(extended, anew)
 
 
 def test_extending_an_exact_fit_keeps_its_digits():
@@ -262,8 +314,8 @@ def test_extending_an_exact_fit_keeps_its_digits():
     components = Components(14.0, np.log(30.0), -6.0)
     part = window_of(points[:19], times[:19], values[:19], np.ones(19))
     window = part.plus_newest(SampleSet.of(points, times, values, np.full(20, np.nan)))
-    extended = posterior(part, components, spread=1.0).extended(window, spread=1.0)
-    anew = posterior(window, components, spread=1.0)
+    extended = fit(part, components, spread=1.0).extended(window, spread=1.0)
+    anew = fit(window, components, spread=1.0)
     np.testing.assert_allclose(extended.g, anew.g, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(extended.nu, anew.nu, rtol=1e-4)
 
@@ -273,13 +325,10 @@ def test_extending_an_exact_fit_keeps_its_digits():
 def test_a_resized_fit_is_that_of_the_other_region(factor, components):
     points, times, values = some_readings()
     window = window_of(points, times, values, np.ones(20))
-    there = rescaled(components, factor)
-    resized = posterior(window, components, spread=1.0).resized(factor, there)
-    anew = posterior(window.resized(factor), there, spread=1.0)
-    for name in ("beta", "lam", "nu", "criterion", "hessian", "steady", "smooth"):
-        np.testing.assert_allclose(
-            getattr(resized, name), getattr(anew, name), rtol=1e-7, atol=1e-7
-        )
+    there = components.rescaled(factor)
+    resized = fit(window, components, spread=1.0).resized(factor, there)
+    anew = fit(window.resized(factor), there, spread=1.0)
+    assert_same_fit(resized, anew)
     Q = np.eye(2)
     np.testing.assert_allclose(
         resized.curvature_variances(Q), anew.curvature_variances(Q), rtol=1e-6
@@ -362,7 +411,7 @@ def test_the_expected_fall_is_the_difference_of_two_predictions_for_the_start(
 ):
     points, times, values = some_readings()
     window = window_of(points, times, values, np.ones(20))
-    fitted = posterior(window, components, spread=1.0)
+    fitted = fit(window, components, spread=1.0)
     U = np.random.default_rng(1).normal(size=(5, 2))
     start = window.frame.start
     here = fitted.predicted(np.zeros(2), start)[0]
@@ -375,16 +424,17 @@ def test_the_error_of_a_fall_is_that_of_a_vague_prior_on_the_plane(components):
     """Unpenalised coefficients are those with a normal prior of endless variance."""
     points, times, values = some_readings()
     window = window_of(points, times, values, np.ones(20))
-    fitted = posterior(window, components, spread=1.0)
+    fitted = fit(window, components, spread=1.0)
     u, a2, length, vague = np.array([0.7, -0.4]), np.exp(4.0), np.exp(1.5), 1e7
 
     U = np.vstack([window.U, u])
-    curved = a2 * damped_powell(U @ U.T, length)
+    curved = a2 * of_all_pairs(damped_powell, U, length)
     X = np.column_stack([np.ones(20), window.U, window.theta])
     K = curved[:-1, :-1] + np.exp(-2.0) * integrated_wiener(window.t) + np.eye(20)
     if components.interacts:
         age = np.exp(components.log_b) * window.age
-        K += np.outer(age, age) * damped_linear(window.gram, np.exp(components.log_s))
+        local = of_all_pairs(damped_linear, window.U, np.exp(components.log_s))
+        K += np.outer(age, age) * local
     K += vague * X @ X.T
     k = curved[-1, :-1] + vague * window.U @ u
     expected = curved[-1, -1] + vague * u @ u - k @ np.linalg.solve(K, k)
@@ -392,6 +442,16 @@ def test_the_error_of_a_fall_is_that_of_a_vague_prior_on_the_plane(components):
     variances = fitted.fall_variances(np.array([u, np.zeros(2)]))
     np.testing.assert_allclose(variances[0], expected, rtol=1e-3)
     assert variances[1] == pytest.approx(0.0, abs=1e-9)
+
+
+@either_drift
+def test_far_places_do_not_overflow(components):
+    points, times, values = some_readings()
+    fitted = fit(window_of(points, times, values, np.ones(20)), components, spread=1.0)
+    far = np.array([[1e4, 0.0], [-1e6, 1e6], [0.1, 0.0]])
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isfinite(fitted.falls(far)).all()
+        assert np.isfinite(fitted.fall_variances(far)).all()
 
 
 @pytest.mark.parametrize(
@@ -408,7 +468,7 @@ def test_a_minimum_is_recommended_if_it_is_well_inside(
     points = np.vstack([np.zeros(2), np.random.default_rng(0).normal(size=(40, 2))])
     values = (points - minimum) ** 2 @ curvatures
     window = window_of(points, np.arange(41.0), values, np.ones(41))
-    fitted = posterior(window, Components(5.0, 3.0, -6.0), spread=1.0)
+    fitted = fit(window, Components(5.0, 3.0, -6.0), spread=1.0)
     expected = minimum if is_believed else np.zeros(2)
     np.testing.assert_allclose(recommended(fitted, loudest=20.0), expected, atol=0.01)
 
@@ -430,7 +490,7 @@ def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():
     points, times, _ = some_readings()
     values = np.sum((points - [0.5, 0.0]) ** 2, axis=1) * 20.0
     window = window_of(points, times, values, np.ones(20))
-    fitted = posterior(window, Components(3.0, 2.0, -4.0), spread=1.0)
+    fitted = fit(window, Components(3.0, 2.0, -4.0), spread=1.0)
     low, high = np.array([0.5, 0.0]), np.array([-0.5, 0.0])
     for answers in ([(fitted, low), (fitted, high)], [(fitted, high), (fitted, low)]):
         assert safer(fitted, answers)[1] is low

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from golden import NOISE, reading
 
+from golden import NOISE, reading
 from tobyqa import Adaptive
 from tobyqa.methods.adaptive.belief import Belief
 from tobyqa.methods.adaptive.plan import size_change

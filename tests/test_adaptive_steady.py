@@ -13,10 +13,11 @@ from test_adaptive import window_of
 from tobyqa import Adaptive, Optimizer
 from tobyqa.bench.problems import get_problem
 from tobyqa.bench.recorder import Recorder
+from tobyqa.gls import cholesky
 from tobyqa.kernels import integrated_wiener, wiener_times
-from tobyqa.methods.adaptive.evidence import Evidence, best_row
+from tobyqa.methods.adaptive.centre import Evidence, best_row
+from tobyqa.methods.adaptive.fit import Components, fit
 from tobyqa.methods.adaptive.likelihood import improve
-from tobyqa.methods.adaptive.posterior import Components, _cholesky, posterior
 
 NOISE = 0.1
 
@@ -47,7 +48,7 @@ def test_a_covariance_that_rounding_spoiled_is_factorised_all_the_same():
     Q = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     spoiled = (Q * [1.0, 1.0, 1.0, 1.0, 1.0, -1e-9]) @ Q.T
     spoiled = 0.5 * (spoiled + spoiled.T)
-    L = np.tril(_cholesky(spoiled.copy(), np.zeros(6)))
+    L = np.tril(cholesky(spoiled.copy(), np.zeros(6)))
     np.testing.assert_allclose(L @ L.T, spoiled, atol=2e-8)
 
 
@@ -63,13 +64,13 @@ def test_components_are_found_though_the_noise_was_misjudged(misjudged, seed):
     window = window_of_one_each(points, readings)
 
     def found(components):
-        start = posterior(window, components, spread=1.0)
+        start = fit(window, components, spread=1.0)
         return improve(start, 1.0, 3, frozenset())
 
     right = found(Components(2.0, 2.0, 0.5))
     wrong = found(Components(2.0 + misjudged, 2.0, 0.5 + misjudged))
     assert abs(math.log(wrong.nu / right.nu)) < math.log(2.0)
-    assert wrong.criterion == pytest.approx(right.criterion, abs=3.0)
+    assert wrong.solution.criterion == pytest.approx(right.solution.criterion, abs=3.0)
 
 
 @pytest.mark.parametrize(("times_seen", "is_taken"), [(1, False), (8, True)])
@@ -85,7 +86,7 @@ def test_the_centre_moves_to_a_lower_place_only_if_that_is_known(times_seen, is_
     )
     lower = np.where(points[:, 0] == 0.9, -8.0, 0.0)
     readings = NOISE * (lower + rng.standard_normal(len(points)))
-    fitted = posterior(
+    fitted = fit(
         window_of_one_each(points, readings), Components(3.0, 1.5, 3.0), spread=1e-3
     )
     row, _ = best_row(fitted, Evidence(0.0, 0.0, 1e3), spread=1e-3, loudest=1.0)
@@ -102,7 +103,7 @@ def test_a_fit_that_explains_nothing_gives_local_drift_no_credit(loudest, is_tak
     drift = 0.2 * points[:, 0] * (np.arange(60) - 30)
     readings = drift + NOISE * rng.standard_normal(60)
     window = window_of_one_each(points, readings)
-    fitted = posterior(window, Components(1.0, 1.4, -2.0, 1.0), spread=1.0)
+    fitted = fit(window, Components(1.0, 1.4, -2.0, 1.0), spread=1.0)
     assert math.sqrt(fitted.nu) == pytest.approx(1.0, abs=0.3)
     row, _ = best_row(fitted, Evidence(0.0, 0.0, 1e3), 5.0, loudest)
     assert (points[row, 0] > 0.0) == is_taken
