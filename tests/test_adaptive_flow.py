@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from golden import NOISE, reading
+import tobyqa
+from golden import NOISE, latent, reading
 from tobyqa import Adaptive
 from tobyqa.methods.adaptive.belief import Belief
 from tobyqa.methods.adaptive.plan import size_change
@@ -35,10 +36,10 @@ def transitions(method, n, channel, seed, readings=120):
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_verdict_counts_though_a_comparison_follows_it(n, channel):
     """The region after a step is the one that the verdict on the step makes of it."""
-    method, seen = Adaptive(repeats=1.0, appeal=False), 0
+    method, seen = Adaptive(repeats=1.0), 0
     for seed in range(4):
         for before, after in transitions(method, n, channel, seed):
-            if before.plan.verifies or not after.plan.verifies:
+            if before.plan.revisits or not after.plan.revisits:
                 continue
             judged = replace(after, plan=before.plan)
             factor = size_change(judged, before.fitted, method)
@@ -54,7 +55,7 @@ def test_measuring_a_known_place_again_leaves_the_size_of_the_region_alone(n, ch
     for seed in range(4):
         for before, after in transitions(method, n, channel, seed):
             went_home = np.array_equal(after.B, before.best.B)
-            if before.plan.verifies and not went_home:
+            if before.plan.revisits and not went_home:
                 np.testing.assert_array_equal(after.B, before.B)
                 seen += 1
     assert seen > 0
@@ -63,10 +64,10 @@ def test_measuring_a_known_place_again_leaves_the_size_of_the_region_alone(n, ch
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("share", [0.0, 0.15, 0.4])
 def test_comparisons_take_no_more_than_their_share_of_the_readings(share, channel):
-    method = Adaptive(repeats=share, verify=False)
+    method = Adaptive(repeats=share)
     for before, after in transitions(method, 2, channel, 1):
         assert after.repeats >= before.repeats
-        if after.plan.verifies:  # a comparison is under way: count all of it
+        if after.plan.revisits:  # a comparison is under way: count all of it
             continue
         assert after.repeats <= share * len(after.samples)
 
@@ -74,3 +75,19 @@ def test_comparisons_take_no_more_than_their_share_of_the_readings(share, channe
 def test_settings_that_are_no_more_are_not_settings():
     known = {field.name for field in dataclasses.fields(Adaptive)}
     assert not known & Adaptive.RETIRED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_known_place_that_cannot_be_measured_again_ends_no_search(seed):
+    opt = tobyqa.Optimizer(np.zeros(2), noise=NOISE, maxfev=150, rng=seed)
+    seen = set()
+    while not opt.done:
+        trial = opt.ask()
+        if tuple(trial.x) in seen and trial.id > 6:
+            opt.tell_failed(trial, "seen before")
+            continue
+        seen.add(tuple(trial.x))
+        opt.tell(trial, reading(trial.x, trial.id, "LinearDrift", seed))
+    assert opt.status is tobyqa.Status.MAXFEV
+    lowest = latent(np.array([0.95, 0.83]))
+    assert latent(opt.result().x) < lowest + 10 * NOISE

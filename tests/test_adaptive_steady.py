@@ -18,6 +18,7 @@ from tobyqa.kernels import integrated_wiener, wiener_times
 from tobyqa.methods.adaptive.centre import Evidence, best_row
 from tobyqa.methods.adaptive.fit import Components, fit
 from tobyqa.methods.adaptive.likelihood import improve
+from tobyqa.methods.adaptive.noise import Noise
 
 NOISE = 0.1
 
@@ -89,7 +90,8 @@ def test_the_centre_moves_to_a_lower_place_only_if_that_is_known(times_seen, is_
     fitted = fit(
         window_of_one_each(points, readings), Components(3.0, 1.5, 3.0), spread=1e-3
     )
-    row, _ = best_row(fitted, Evidence(0.0, 0.0, 1e3), spread=1e-3, loudest=1.0)
+    noise = Noise(1.0, 1.0, spread=1e-3, loudest=1.0)
+    row = best_row(fitted, Evidence(0.0, 0.0, 1e3), noise, cautious=True)
     assert (points[row, 0] == 0.9) == is_taken
 
 
@@ -105,7 +107,8 @@ def test_a_fit_that_explains_nothing_gives_local_drift_no_credit(loudest, is_tak
     window = window_of_one_each(points, readings)
     fitted = fit(window, Components(1.0, 1.4, -2.0, 1.0), spread=1.0)
     assert math.sqrt(fitted.nu) == pytest.approx(1.0, abs=0.3)
-    row, _ = best_row(fitted, Evidence(0.0, 0.0, 1e3), 5.0, loudest)
+    noise = Noise(1.0, 1.0, spread=5.0, loudest=loudest)
+    row = best_row(fitted, Evidence(0.0, 0.0, 1e3), noise, cautious=True)
     assert (points[row, 0] > 0.0) == is_taken
 
 

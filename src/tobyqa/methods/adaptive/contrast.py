@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 
 _SURE, _DOUBTFUL = 5.0, 2.0  # standard errors
 UNKNOWN = 1e9  # noise levels: the error of a comparison that tells nothing
+_USELESS = 10.0  # times the error of the best comparison
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 _MOST = 5  # comparisons that are to tell whether the drift depends on the place
 _FAR_AHEAD = 3.0  # standard errors
@@ -127,12 +128,15 @@ def drift_is_local(
     if len(comparisons) < 2:
         return False, False
     ahead, error = np.array([ruler.ahead(samples, rows) for rows in comparisons]).T
-    if max(error[0], error[-1]) >= UNKNOWN:
+    # One that a pause fell into tells nothing, and must not have the last word.
+    tells = error <= _USELESS * error.min()
+    if np.count_nonzero(tells) < 2 or error.min() >= UNKNOWN:
         return False, len(comparisons) >= _MOST
+    t = np.array([samples.times[rows[1]] for rows in comparisons])
+    ahead, error, t = ahead[tells], error[tells], t[tells]
     change = abs(ahead[-1] - ahead[0]) / math.hypot(error[0], error[-1])
     if change < _DOUBTFUL:
         return False, True
-    t = np.array([samples.times[rows[1]] for rows in comparisons])
     is_straight = bool((np.abs(ahead - _line(t, ahead, error)) <= _SURE * error).all())
     is_local = is_straight and bool(change > _SURE)
     return is_local, not is_straight or len(comparisons) == _MOST

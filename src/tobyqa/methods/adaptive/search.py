@@ -47,7 +47,8 @@ def search(task: Task, s: Options) -> Asking[None]:
     waited = 0
     while True:
         planned_by = b.fitted
-        b, answers = yield from measure(b, s)
+        b, reading = yield from measure(b, s)
+        answers = reading is not None and reading.answers
         if b.status is Status.UNBOUNDED:
             continue
         if answers:  # before anything can interrupt
@@ -76,11 +77,11 @@ def search(task: Task, s: Options) -> Asking[None]:
             b = next_plan_at_best(b, s, way_back)
 
 
-def measure(b: Belief, s: Options) -> Asking[tuple[Belief, bool]]:
-    """One reading, and whether it answers the plan; others are taken in too.
+def measure(b: Belief, s: Options) -> Asking[tuple[Belief, Observation | None]]:
+    """One reading, of the plan or of anything else that somebody measured.
 
-    After a failure the plan is half as far away, and so is the region's edge; a place
-    that has been measured before gets a second chance.
+    After a failure the plan is half as far away, and so is the region's edge. A known
+    place gets a second chance, and is given up after that: None.
     """
     failures = 0
     while True:
@@ -88,12 +89,14 @@ def measure(b: Belief, s: Options) -> Asking[tuple[Belief, bool]]:
         if reading is None:
             failures = 0
         elif not reading.failed:
-            return plus(b, s, reading), reading.answers
+            return plus(b, s, reading), reading
         else:
             failures += 1
             b = replace(b, accepted=False)
-            if not b.plan.revisits or failures > 1:
+            if not b.plan.revisits:
                 b = nearer(b)
+            elif failures > 1:
+                return b, None
 
 
 def nearer(b: Belief) -> Belief:
@@ -128,15 +131,16 @@ def plus(b: Belief, s: Options, reading: Observation) -> Belief:
 def compare(b: Belief, s: Options, rival: Array) -> Asking[tuple[Belief, list[Rows]]]:
     """Readings at the best place, at its rival, and at the best place again.
 
-    Their rows; no rows if a reading had to be taken elsewhere, after failures.
+    Their rows; none if one of the two could not be measured.
     """
     rows: Rows = ()
     for place in (b.best.x, rival, b.best.x):
         b, answers = b.measuring(place), False
         while not answers:
-            b, answers = yield from measure(b, s)
-        if not np.array_equal(b.samples.points[-1], place):
-            return b, []
+            b, reading = yield from measure(b, s)
+            if reading is None:
+                return b, []
+            answers = reading.answers
         rows = (*rows, b.newest)
         b = replace(b, repeats=b.repeats + 1)
     return b, [rows]
@@ -144,7 +148,8 @@ def compare(b: Belief, s: Options, rival: Array) -> Asking[tuple[Belief, list[Ro
 
 def is_affordable(b: Belief, s: Options, readings: int) -> bool:
     """Whether so many readings at known places leave enough for new ones."""
-    return b.repeats + readings <= s.repeats * (len(b.samples) + readings)
+    asked = len(b.samples) - b.samples.guests
+    return b.repeats + readings <= s.repeats * (asked + readings)
 
 
 def patience(b: Belief, rounds: tuple[Rows, ...]) -> int:
