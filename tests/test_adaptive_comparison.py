@@ -92,15 +92,14 @@ def test_a_comparison_measures_there_here_and_there_again():
 
 
 @pytest.mark.parametrize("heard", range(3))
-def test_a_comparison_ends_where_a_reading_was_taken_elsewhere(heard):
-    """After two failures the place is given up, and what it was compared with."""
+def test_a_comparison_ends_where_a_place_cannot_be_measured(heard):
+    """After two failures it is given up, and what it was compared with."""
     run = Compared()
     for _ in range(heard):
         run.hear()
     run.fail()
+    assert run.rows is None
     run.fail()
-    assert not np.array_equal(run.plan.x, (HERE, THERE, HERE)[heard])
-    run.hear()
     assert run.rows == []
 
 
@@ -234,28 +233,14 @@ def after_a_pause(pause, seed, method):
     return opt.result()
 
 
+@pytest.mark.parametrize("share", [0.15, 1.0])
 @pytest.mark.parametrize("pause", [1e3, 1e6, 1e9, 1e12])
-def test_a_pause_of_any_length_is_survived(pause):
-    for seed in range(3):
-        res = after_a_pause(pause, seed, ALL)
-        assert res.drift_is_local
-        assert drifting_bowl(res.x, 0.0) < 20.0  # 200 at the origin
-
-
-@pytest.mark.parametrize(
-    "pause",
-    [
-        1e3,
-        1e6,
-        1e9,
-        1e12,
-    ],
-)
-def test_a_pause_before_the_drift_is_known_to_be_local_is_survived(pause):
-    """With few comparisons that takes more readings than there are before the pause."""
-    runs = [after_a_pause(pause, seed, tobyqa.Adaptive()) for seed in range(5)]
-    assert np.median([drifting_bowl(res.x, 0.0) for res in runs]) < 20.0
+def test_a_pause_of_any_length_is_survived(pause, share):
+    method = tobyqa.Adaptive(repeats=share)
+    runs = [after_a_pause(pause, seed, method) for seed in range(5)]
     assert np.median([res.drift_is_local for res in runs]) == 1.0
+    # 200 at the origin
+    assert np.median([drifting_bowl(res.x, 0.0) for res in runs]) < 20.0
 
 
 @pytest.mark.parametrize("rate", [0.0, 5.0])
