@@ -25,7 +25,8 @@ from tobyqa.kernels import (
     wiener_between,
 )
 from tobyqa.methods.adaptive.answer import recommended, safer
-from tobyqa.methods.adaptive.fit import Components, fit
+from tobyqa.methods.adaptive.components import Components
+from tobyqa.methods.adaptive.fit import fit
 from tobyqa.methods.adaptive.noise import Noise
 from tobyqa.methods.adaptive.window import Frame, Window
 from tobyqa.samples import SampleSet

@@ -16,7 +16,8 @@ from tobyqa.bench.recorder import Recorder
 from tobyqa.gls import cholesky
 from tobyqa.kernels import integrated_wiener, wiener_times
 from tobyqa.methods.adaptive.centre import Evidence, best_row
-from tobyqa.methods.adaptive.fit import Components, fit
+from tobyqa.methods.adaptive.components import Components
+from tobyqa.methods.adaptive.fit import fit
 from tobyqa.methods.adaptive.likelihood import improve
 from tobyqa.methods.adaptive.noise import Noise
 

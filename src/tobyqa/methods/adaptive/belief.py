@@ -13,7 +13,8 @@ from ...result import Status
 from ...samples import SampleSet
 from ...state import Gauges, Task
 from .centre import Evidence
-from .fit import Components, Fit
+from .components import Components
+from .fit import Fit
 from .likelihood import RELATIVE, bounded
 from .noise import Noise
 

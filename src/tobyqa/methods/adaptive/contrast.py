@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...kernels import integrated_wiener
 from ...samples import SampleSet
 from .belief import Belief, Place
-from .fit import Components
+from .components import Components
 from .window import relative_variances
 
 Array = NDArray[np.float64]

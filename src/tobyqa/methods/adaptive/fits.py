@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ...samples import SampleSet
 from .belief import Belief
-from .fit import Components, Fit, fit
+from .components import Components
+from .fit import Fit, fit
 from .likelihood import bounded, improve, pinned, start_components
 from .noise import Noise
 from .options import FARTHEST, Options

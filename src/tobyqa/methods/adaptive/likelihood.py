@@ -18,7 +18,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .fit import Components, Fit, fit
+from .components import Components
+from .fit import Fit, fit
 from .window import Window
 
 # Bounds of the search. An unbounded q would absorb spatial misfit, an unbounded a

@@ -24,7 +24,8 @@ from . import fits
 from .answer import expected_excess
 from .belief import Belief, Plan
 from .centre import best_row
-from .fit import Components, Fit
+from .components import Components
+from .fit import Fit
 from .likelihood import bounded, pinned
 from .noise import digits
 from .options import Options

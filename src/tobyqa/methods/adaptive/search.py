@@ -21,8 +21,8 @@ from ...state import Observation, Task, with_reading
 from . import fits
 from .belief import Belief
 from .centre import witness
+from .components import Components
 from .contrast import contrast, decided
-from .fit import Components
 from .options import Options
 from .plan import next_plan, next_plan_at_best, size_change
 from .probe import probe
