@@ -58,8 +58,9 @@ class Solution:
     def variance(self, k: Array, v: Array | float, x: Array) -> Array:
         """Posterior variance of functionals, one per row.
 
-        v - |w|^2 + |V'(x - X_w'w)|^2 with w = L^-1 k: the prior variance, less what the
-        readings explain, plus what the unpenalised columns leave open.
+        (4) in docs/method.md: v - |w|^2 + |V'(x - X_w'w)|^2, w = L^-1 k: the
+        prior variance, less what the readings explain, plus what the unpenalised
+        columns leave open.
         """
         W, _ = lapack.dtrtrs(self.L, k.T, lower=1)
         unsure = self.V.T @ (x.T - self.X_w.T @ W)

@@ -34,7 +34,7 @@ def powell(U: Array) -> Array:
 
 
 def damped_powell(gram: Array, near: Array, far: Array, length: float) -> Array:
-    """Powell's kernel near the centre, bounded far from it.
+    """Powell's kernel near the centre, bounded far from it; (2) in docs/method.md.
 
     l^4 e_i e_j phi(u_i.v_j / l^2) with phi(z) = exp(z) - 1 - z and
     e_i = exp(-|u_i|^2 / 2l^2): the Gaussian kernel without its constant and linear
@@ -57,7 +57,7 @@ def damped_powell_variance(squares: Array, length: float) -> Array:
 
 
 def damped_linear(gram: Array, near: Array, far: Array, length: float) -> Array:
-    """Covariance u_i.v_j near the centre, bounded far from it; as `damped_powell`.
+    """Covariance u_i.v_j near the centre, bounded far from it; (3).
 
     l^2 e_i e_j (exp(u_i.v_j / l^2) - 1): the Gaussian kernel without its constant
     feature, so that the function it describes is zero at the centre.

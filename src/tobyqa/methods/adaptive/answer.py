@@ -96,10 +96,11 @@ def _point(answer: _Answer) -> Array:
 def expected_excess(fitted: Fit) -> float:
     """Expected height of the centre above the minimum; infinite if that is not known.
 
-    With gradient g and its covariance P, (g'H^-1 g + tr H^-1 P) / 2, every curvature
-    taken two standard errors lower than estimated. It counts as known if all are
-    positive even so, the readings are as loud as the model says, and the minimum is
-    well inside the region.
+    (5) in docs/method.md: with gradient g and its covariance P,
+    (g'H^-1 g + tr H^-1 P) / 2, every curvature taken two standard errors
+    lower than estimated. It counts as known if all are positive even so,
+    the readings are as loud as the model says, and the minimum is well inside the
+    region.
     """
     e, Q = fitted.eigen
     low = e - 2.0 * np.sqrt(fitted.eigen_variances)
