@@ -96,7 +96,7 @@ def test_list_shows_everything():
     )
     assert "65 problems: " in done.stdout
     assert "7 channels: " in done.stdout
-    assert "8 studies:" in done.stdout
+    assert "10 studies:" in done.stdout
     for name in ("nelder-mead", "newuoa-pdfo", "ChaoticDrift", "woods", "hessian"):
         assert name in done.stdout
     assert done.stderr == ""

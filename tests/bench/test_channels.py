@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tobyqa.bench.channels import Context, channel_names, get_channel, lorenz_x
+from tobyqa.bench.channels import (
+    Context,
+    baseline_names,
+    channel_names,
+    get_channel,
+    lorenz_x,
+)
 
 LORENZ = json.loads(
     (Path(__file__).parent / "data" / "channel_values.json").read_text()
@@ -133,3 +139,41 @@ def test_unknown_channel() -> None:
         get_channel("Lineardrift")
     with pytest.raises(ValueError, match=r"'zzz'; known: Static, .*PeriodicMult"):
         get_channel("zzz")
+
+
+@pytest.mark.parametrize("name", baseline_names())
+class TestBaselines:
+    """Baselines that differ by chance, but not from one look to the next."""
+
+    def drift(self, name: str, chance: int, length: int = 700) -> np.ndarray:
+        context, phi = Context(x0=X0, s0=2.0, chance=chance), get_channel(name)
+        return np.array([phi(7.0, X, t, context) for t in range(1, length)]) - 7.0
+
+    def test_name_is_the_class_name(self, name: str) -> None:
+        assert type(get_channel(name)).__name__ == name
+
+    def test_repeats_itself_and_differs_by_chance(self, name: str) -> None:
+        paths = [self.drift(name, chance) for chance in range(8)]
+        np.testing.assert_array_equal(paths[0], self.drift(name, 0))
+        # The end of a longer path does not change its beginning.
+        np.testing.assert_array_equal(paths[1][:60], self.drift(name, 1, 61))
+        assert len({tuple(path) for path in paths}) > 1
+
+    def test_follows_the_scale_and_not_the_place(self, name: str) -> None:
+        phi = get_channel(name)
+        one, ten = Context(X0, 1.0, 5), Context(X0, 10.0, 5)
+        for t in (1, 40, 300):
+            drift = phi(0.0, X0, t, one)
+            assert phi(0.0, X, t, ten) == pytest.approx(10.0 * drift)
+        assert phi(math.inf, X, 3, one) == math.inf
+
+    def test_size(self, name: str) -> None:
+        paths = np.array([self.drift(name, chance) for chance in range(60)]) / 2.0
+        first_steps = np.abs(np.diff(paths, axis=1))
+        expected = {
+            "SlowWave": 0.25 * 2 * math.pi / 80 * 2 / math.pi,  # mean slope of a sine
+            "RandomWalk": 0.02 * math.sqrt(2 / math.pi),
+            "WarmUp": 0.5 / 698,  # all of it, over the whole path
+            "Steps": 0.25 / 25,
+        }
+        assert first_steps.mean() == pytest.approx(expected[name], rel=0.1)

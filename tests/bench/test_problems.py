@@ -490,7 +490,7 @@ def test_whatever_is_not_finite_is_plus_infinity() -> None:
     assert get_problem("power", 6).fun(np.full(6, 1e200)) == math.inf
     assert get_problem("cosine", 6).fun(np.full(6, 1e200)) == math.inf  # cos(inf)
     for value in (math.nan, -math.inf, math.inf):
-        problem = Problem("any", 1, np.zeros(1), lambda x, value=value: value)
+        problem = Problem("any", lambda x, value=value: value, np.zeros(1))
         assert problem.fun([0.0]) == math.inf
 
 

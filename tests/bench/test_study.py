@@ -5,6 +5,7 @@ from itertools import groupby
 
 import pytest
 
+from tobyqa.bench.channels import channel_names
 from tobyqa.bench.only import chosen
 from tobyqa.bench.solvers import ABLATIONS
 from tobyqa.bench.study import (
@@ -37,6 +38,25 @@ def test_the_parts_of_adaptive_are_compared_by_a_measure_of_their_own():
     assert len(instances) >= 400
     assert {cell.n for cell in instances} == {2, 3, 6, 10, 20}
     assert min(cell.seed for cell in instances) >= 20
+
+
+def test_few_readings_in_boxes():
+    short = load_study("short")
+    instances = short.instances()
+    assert len(instances) == 44 * 6 * 5 * 5
+    assert {cell.n for cell in instances} == {2, 3, 4, 6, 8}
+    budgets = {cell.budget for cell in instances if cell.n == 6}
+    assert budgets == {23, 30, 60, 120, 240}
+
+
+def test_walls():
+    bounded = load_study("bounded")
+    instances = bounded.instances()
+    assert {(cell.n, cell.budget) for cell in instances} == {
+        (n, 100 * n) for n in (2, 3, 6, 10)
+    }
+    assert {cell.channel for cell in instances} == set(channel_names())
+    assert len({cell.problem for cell in instances}) == 65
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ MIXED = Table(
 class Balance(HTMLParser):
     """Checks that tags open and close in order; collects the cells' text."""
 
-    VOID = frozenset({"meta", "br", "img", "link"})
+    VOID = frozenset({"meta", "br", "wbr", "img", "link"})
 
     def __init__(self):
         super().__init__()
@@ -112,6 +112,7 @@ def test_any_line_of_text_survives_in_csv_and_html(text):
     parser = Balance()
     parser.feed(table.html())
     assert parser.open == []
+    assert parser.cells[0] == text  # places where it may be broken are no text
     assert len(table.markdown().splitlines()) == 4
 
 

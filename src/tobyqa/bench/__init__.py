@@ -2,17 +2,22 @@
 
 `compare` runs a few solvers, your own functions among them, on a small study;
 `run_study` runs a large one so that it can be stopped, resumed and spread over
-machines. ``python -m tobyqa.bench list`` shows what there is.
+machines. Problems of your own are made with `Problem`; a `Channel` is anything that can
+be called as one. ``python -m tobyqa.bench list`` shows what there is.
 """
 
-from tobyqa.bench.channels import channel_names
+from tobyqa.bench.channels import Channel, Context, channel_names
 from tobyqa.bench.compare import compare
-from tobyqa.bench.problems import get_problem, problem_names
+from tobyqa.bench.problems import Problem, get_problem, problem_names
 from tobyqa.bench.run import run_study
 from tobyqa.bench.solvers import solver_names
-from tobyqa.bench.study import load_study
+from tobyqa.bench.study import Study, load_study
 
 __all__ = [
+    "Channel",
+    "Context",
+    "Problem",
+    "Study",
     "channel_names",
     "compare",
     "get_problem",

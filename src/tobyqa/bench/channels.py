@@ -1,10 +1,13 @@
-"""The seven channels through which a solver sees the latent function.
+"""The channels through which a solver sees the latent function: seven, and four more.
 
-A channel turns the latent value f(x) into phi(f(x), t); noise is not its business.
+A channel turns the latent value f(x) into phi(f(x), t); noise is not its business. The
+seven are the paper's; the four, baselines of an instrument on a workday, differ from
+one seed to the next.
 
     f_value   latent value f(x)
     t         index of the query, 1 for the first
-    x0, s0    starting point, (n,), and scale max(|f(x0)|, 1)
+    x0, s0    starting point, (n,), and scale: max(|f(x0)|, 1), or the range in a box
+    chance    what differs from one seed to the next
 
 References
 ----------
@@ -21,15 +24,17 @@ from functools import cache, wraps
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
 
+from tobyqa.bench.chance import draws, level_at, walk_at
 from tobyqa.bench.records import Array
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a channel knows of the problem: the start x0, (n,), and the scale s0."""
+    """What a channel knows: the start x0, (n,), the scale s0, and its chance."""
 
     x0: Array
     s0: float
+    chance: int = 0
 
 
 class Channel(Protocol):
@@ -134,6 +139,57 @@ class PeriodicMult:
         return f_value * (1.0 + self.amplitude * wave)
 
 
+@dataclass(frozen=True)
+class SlowWave:
+    """f(x) + amplitude s0 sin(2 pi t / period + phase), the phase by chance."""
+
+    amplitude: float = 0.25
+    period: float = 80.0
+
+    @_inf_stays_inf
+    def __call__(self, f_value: float, x: Array, t: int, context: Context) -> float:
+        turns = t / self.period + draws(context.chance)[0]
+        return f_value + self.amplitude * context.s0 * math.sin(2.0 * math.pi * turns)
+
+
+@dataclass(frozen=True)
+class RandomWalk:
+    """f(x) + the sum of t normal steps of standard deviation step s0."""
+
+    step: float = 0.02
+
+    @_inf_stays_inf
+    def __call__(self, f_value: float, x: Array, t: int, context: Context) -> float:
+        return f_value + self.step * context.s0 * walk_at(context.chance, t)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """f(x) +- amplitude s0 (1 - exp(-t / time)), the sign by chance."""
+
+    amplitude: float = 0.5
+    time: float = 25.0
+
+    @_inf_stays_inf
+    def __call__(self, f_value: float, x: Array, t: int, context: Context) -> float:
+        sign = 1.0 if draws(context.chance)[0] < 0.5 else -1.0
+        rise = -math.expm1(-t / self.time)
+        return f_value + sign * self.amplitude * context.s0 * rise
+
+
+@dataclass(frozen=True)
+class Steps:
+    """f(x) + a level that changes by +-height s0 every `time` queries on average."""
+
+    height: float = 0.25
+    time: float = 25.0
+
+    @_inf_stays_inf
+    def __call__(self, f_value: float, x: Array, t: int, context: Context) -> float:
+        level = level_at(context.chance, t, self.time)
+        return f_value + self.height * context.s0 * level
+
+
 _CHANNELS: MappingProxyType[str, Channel] = MappingProxyType(
     {
         "Static": Static(),
@@ -145,6 +201,14 @@ _CHANNELS: MappingProxyType[str, Channel] = MappingProxyType(
         "PeriodicMult": PeriodicMult(),
     }
 )
+_BASELINES: MappingProxyType[str, Channel] = MappingProxyType(
+    {
+        "SlowWave": SlowWave(),
+        "RandomWalk": RandomWalk(),
+        "WarmUp": WarmUp(),
+        "Steps": Steps(),
+    }
+)
 
 
 def channel_names() -> tuple[str, ...]:
@@ -152,20 +216,26 @@ def channel_names() -> tuple[str, ...]:
     return tuple(_CHANNELS)
 
 
+def baseline_names() -> tuple[str, ...]:
+    """Names of the four channels that differ from one seed to the next."""
+    return tuple(_BASELINES)
+
+
 def get_channel(name: str) -> Channel:
-    """The channel `name` with the amplitudes of the paper.
+    """The channel `name`, the paper's with its amplitudes.
 
     >>> import numpy as np
     >>> context = Context(x0=np.zeros(2), s0=5.0)
     >>> get_channel("LinearDrift")(3.0, np.ones(2), t=20, context=context)
     4.0
     """
-    if name not in _CHANNELS:
-        close = difflib.get_close_matches(str(name), _CHANNELS)
+    channels = {**_CHANNELS, **_BASELINES}
+    if name not in channels:
+        close = difflib.get_close_matches(str(name), channels)
         hint = f"did you mean {close[0]}? " if close else ""
-        known = ", ".join(_CHANNELS)
+        known = ", ".join(channels)
         raise ValueError(f"unknown channel {name!r}; {hint}known: {known}")
-    return _CHANNELS[name]
+    return channels[name]
 
 
 _SHORTEST_PATH = 2048  # enough for the paper's 1500 queries, 1 ms to compute

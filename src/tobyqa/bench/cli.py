@@ -14,16 +14,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from tobyqa.bench.channels import channel_names
+from tobyqa.bench.listing import columns, show_all
 from tobyqa.bench.only import chosen
 from tobyqa.bench.packed import SUFFIX, Bundle, load, pack
-from tobyqa.bench.problems import problem_names
 from tobyqa.bench.progress import FAILURES
 from tobyqa.bench.records import Record
 from tobyqa.bench.run import run_study
-from tobyqa.bench.solvers import get_solver, solver_names
 from tobyqa.bench.store import Store
-from tobyqa.bench.study import load_study, study_names
 
 _ABOUT = "Benchmark solvers on drifting, noisy test problems."
 _INTERRUPTED = 130  # what shells expect after Ctrl-C
@@ -98,6 +95,12 @@ def _add_commands(parser: argparse.ArgumentParser) -> None:
         "runs", nargs="+", help="directories given to run as --out, or packed files"
     )
     report.add_argument("--out", required=True, metavar="OUT", help="where files go")
+    report.add_argument(
+        "--units",
+        choices=("evaluations", "simplex"),
+        default="evaluations",
+        help="of profiles: evaluations, or n + 1 of them (simplex gradients)",
+    )
     _add_only(report)
 
     pack = add(
@@ -113,7 +116,7 @@ def _add_commands(parser: argparse.ArgumentParser) -> None:
     )
     _add_only(pack)
 
-    add("list", _list, "show problems, channels, solvers and studies", "list")
+    add("list", show_all, "show problems, channels, solvers and studies", "list")
 
 
 def _add_only(parser: argparse.ArgumentParser) -> None:
@@ -186,7 +189,7 @@ def _status(args: argparse.Namespace) -> int:
     )
     rows = [(*key, f"{done[key]}/{total[key]}", failed[key]) for key in total]
     print(f"{study.name}, version {study.version}: {len(statuses)}/{len(cells)} cells")
-    print(_columns([("solver", "n", "budget", "done", "failed"), *rows]))
+    print(columns([("solver", "n", "budget", "done", "failed"), *rows]))
     return 0
 
 
@@ -220,6 +223,7 @@ def _report(args: argparse.Namespace) -> int:
         title=f"Study {' and '.join(dict.fromkeys(s.name for s in studies))}",
         reference_solvers=tuple(referees),
         about={k: v for fact in facts for k, v in fact.items()},
+        per_simplex=args.units == "simplex",
     )
     print(summary_text(records, tuple(referees)))
     print("\n".join(map(str, files)))
@@ -257,33 +261,3 @@ def _pack(args: argparse.Namespace) -> int:
     size = Path(args.out).stat().st_size
     print(f"{args.out}: {len(kept)} of {len(bundle.records)} records, {size:,} bytes")
     return 0
-
-
-def _list(args: argparse.Namespace) -> int:
-    solvers = [(name, *_availability(name)) for name in solver_names()]
-    studies = [(s.name, f"{len(s.cells())} cells", s.description) for s in _studies()]
-    print(f"{len(problem_names())} problems: {', '.join(problem_names())}\n")
-    print(f"{len(channel_names())} channels: {', '.join(channel_names())}\n")
-    print(f"{len(solvers)} solvers:\n{_columns(solvers)}\n")
-    print(f"{len(studies)} studies:\n{_columns(studies)}")
-    return 0
-
-
-def _studies() -> list[Any]:
-    return [load_study(name) for name in study_names()]
-
-
-def _availability(name: str) -> tuple[str, str]:
-    solver = get_solver(name)
-    why_not = solver.why_not()
-    return ("no", why_not) if why_not else ("yes", solver.description)
-
-
-def _columns(rows: Sequence[Sequence[object]]) -> str:
-    """Rows as text, each column as wide as its widest entry."""
-    texts = [[str(entry) for entry in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join(
-        "  " + "  ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip()
-        for row in texts
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -11,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tobyqa.bench.pool import process_pool, run_tasks
+from tobyqa.bench.channels import Channel
+from tobyqa.bench.pool import is_importable, process_pool, run_tasks
+from tobyqa.bench.problems import Problem
 from tobyqa.bench.progress import meter
 from tobyqa.bench.records import Cell, Record
 from tobyqa.bench.run import crashed, run_cell, run_study
@@ -54,6 +55,8 @@ def compare(
     solvers: Sequence[str | Solve],
     study: str | Path | Study = "smoke",
     *,
+    problems: Sequence[str | Problem] | None = None,
+    channels: Sequence[str | Channel] | None = None,
     workers: int | None = None,
     progress: bool = True,
     directory: str | Path | None = None,
@@ -69,13 +72,19 @@ def compare(
         notebook, run in this one.
     study : str, path or Study
         Whose instances to use; its own solvers are ignored.
+    problems, channels : lists, optional
+        Instead of the study's: names, and objects of your own, which are
+        `tobyqa.bench.Problem` and anything that can be called as a
+        `tobyqa.bench.channels.Channel`. Objects that other processes cannot import are
+        run in this one.
     workers : int, optional
         Number of processes; one for each core by default.
     progress : bool
         Show a progress bar.
     directory : path, optional
         Keep the runs of the named solvers there, and do not repeat those it has. Runs
-        of functions are never kept, since a function may change.
+        of functions are never kept, since a function may change; those on problems of
+        your own are, by the problem's name.
 
     Returns
     -------
@@ -90,8 +99,12 @@ def compare(
     >>> tiny = Study("tiny", "", ("paper",), ("power",), ("Static",), (4,), (0,), 40)
     >>> compare([stay], tiny, progress=False).records[0].nfev
     1
+    >>> bowl = Problem("bowl", lambda x: x @ x, [1.0, 2.0])
+    >>> compare([stay], tiny, problems=[bowl], progress=False).records[0].f_start
+    5.0
     """
     base = study if isinstance(study, Study) else load_study(study)
+    base = _instead(base, problems, channels)
     names = tuple(dict.fromkeys(s for s in solvers if isinstance(s, str)))
     functions = _named([s for s in solvers if not isinstance(s, str)], names)
     if not names and not functions:
@@ -100,8 +113,24 @@ def compare(
     if names:
         named = replace(base, solvers=names, reference_solvers=names)
         records += _run_names(named, directory, workers, progress)
-    records += _run_functions(functions, base.instances(), workers, progress)
+    records += _run_functions(functions, base, workers, progress)
     return Comparison(base.name, tuple(sorted(records, key=lambda r: r.cell)))
+
+
+def _instead(
+    study: Study,
+    problems: Sequence[str | Problem] | None,
+    channels: Sequence[str | Channel] | None,
+) -> Study:
+    """The study on other problems, or through other channels."""
+    if problems is not None:
+        own = {p.n for p in problems if isinstance(p, Problem)}
+        named = [p for p in problems if isinstance(p, str)]
+        sizes = tuple(sorted({*(study.dimensions if named else ()), *own}))
+        study = replace(study, problems=tuple(problems), dimensions=sizes, blocks=())
+    if channels is not None:
+        study = replace(study, channels=tuple(channels), blocks=())
+    return study
 
 
 def _named(functions: Sequence[Any], taken: Sequence[str]) -> dict[str, Solve]:
@@ -132,28 +161,21 @@ def _run_names(
 
 def _run_functions(
     functions: Mapping[str, Solve],
-    instances: Sequence[Cell],
+    study: Study,
     workers: int | None,
     progress: bool,
 ) -> list[Record]:
     records: list[Record] = []
+    instances, own = study.instances(), study.own
     with meter(len(functions) * len(instances), 0, progress and bool(functions)) as on:
         for name, function in functions.items():
             cells = [replace(instance, solver=name) for instance in instances]
-            task: Callable[[Cell], Record] = partial(run_cell, solve=function)
+            task: Callable[[Cell], Record] = partial(run_cell, solve=function, own=own)
             results: Iterable[Record] = map(task, cells)
-            if _is_importable(function):
-                results = run_tasks(task, cells, process_pool(workers), crashed)
+            if is_importable((function, own)):
+                fate = partial(crashed, own=own)
+                results = run_tasks(task, cells, process_pool(workers), fate)
             for record in results:
                 records.append(record)
                 on(record)
     return records
-
-
-def _is_importable(function: Solve) -> bool:
-    """Whether another process can find the function by its name."""
-    try:
-        # What lives in a notebook or a script belongs to __main__, here and only here.
-        return b"__main__" not in pickle.dumps(function)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False

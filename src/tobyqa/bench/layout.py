@@ -11,6 +11,7 @@ import csv
 import html
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -31,6 +32,8 @@ class Versus:
     def difference(self) -> float:
         return self.ours - self.paper
 
+
+_MANY_COLUMNS = 8, 14  # beyond which a table is set closer, and closer still
 
 Value = str | int | float | Versus | Estimate | None
 
@@ -92,8 +95,9 @@ class Table:
         return "".join(f"| {line} |\n" for line in lines)
 
     def html(self) -> str:
-        """A `table` element."""
-        lines = ["<table>", "<thead>"]
+        """A `table` element, set closer the more columns it has."""
+        dense = sum(len(self.columns) > many for many in _MANY_COLUMNS)
+        lines = [f'<table class="dense-{dense}">', "<thead>"]
         if any(column.group for column in self.columns):
             cells = [
                 f'<th colspan="{span}">{html.escape(group)}</th>'
@@ -101,7 +105,7 @@ class Table:
             ]
             lines.append("<tr>" + "".join(cells) + "</tr>")
         left = self._is_text()
-        heads = [html.escape(column.head) for column in self.columns]
+        heads = [_breakable(column.head) for column in self.columns]
         lines += [_html_row("th", heads, left), "</thead>", "<tbody>"]
         for row in self._cells():
             lines.append(_html_row("td", [_html_cell(*cell) for cell in row], left))
@@ -237,8 +241,13 @@ def _markdown_cell(own: str, aside: str, leads: bool) -> str:
 
 
 def _html_cell(own: str, aside: str, leads: bool) -> str:
-    own = f"<strong>{html.escape(own)}</strong>" if leads else html.escape(own)
+    own = f"<strong>{html.escape(own)}</strong>" if leads else _breakable(own)
     return f"{own}<small>{html.escape(aside)}</small>" if aside else own
+
+
+def _breakable(text: str) -> str:
+    """As HTML, with places where names such as paper:field=value may be broken."""
+    return re.sub(r"(?<=[:,=])(?=\w)|(?<=[a-z])(?=[A-Z])", "<wbr>", html.escape(text))
 
 
 def _html_row(tag: str, texts: Iterable[str], left: Iterable[bool]) -> str:

@@ -43,9 +43,15 @@ th, td { padding: .3rem .5rem; text-align: right; vertical-align: top; }
 th { font-weight: 600; vertical-align: bottom; }
 th[colspan] { text-align: center; }
 .text { text-align: left; }
-td.text { white-space: nowrap; }
+td.text { max-width: 17rem; overflow-wrap: anywhere; }
+.dense-0 td.text { white-space: nowrap; }
+.dense-1 { font-size: .8rem; }
+.dense-2 { font-size: .7rem; }
+.dense-1 th, .dense-1 td { padding: .25rem .3rem; }
+.dense-2 th, .dense-2 td { padding: .2rem .2rem; }
+.dense-1 small, .dense-2 small { font-size: .65rem; white-space: normal; }
 th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
-.facts td.text { white-space: normal; }
+.facts td.text { white-space: normal; max-width: 60rem; }
 thead tr:last-child th { border-bottom: 1px solid #1c1e21; }
 tbody tr + tr td { border-top: 1px solid #e6e6e6; }
 tbody tr:hover td { background: #f4f8fb; }
@@ -65,6 +71,7 @@ class Picture:
     caption: str
     svg: str
     png: bytes
+    pdf: bytes
 
 
 def page(

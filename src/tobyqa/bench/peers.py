@@ -23,7 +23,7 @@ from tobyqa.bench.records import Array
 
 Objective = Callable[[Array], float]
 
-_SEED = 20240229  # of every solver that draws random numbers
+SEED = 20240229  # of every solver that draws random numbers
 _HUGE = 1e100  # stands in for inf; its square is still finite
 
 
@@ -75,14 +75,14 @@ def cobyqa_missing() -> str:
 
 
 @contextmanager
-def _contained() -> Iterator[None]:
+def contained() -> Iterator[None]:
     """Nothing gets out: no print, no warning, no trace in numpy's global stream.
 
     Py-BOBYQA, DFO-LS and pycma draw from that stream; seeding it makes a run
     independent of what ran before it in the same process.
     """
     state = np.random.get_state()  # noqa: NPY002 - the peers use the global stream
-    np.random.seed(_SEED)  # noqa: NPY002
+    np.random.seed(SEED)  # noqa: NPY002
     try:
         with (
             warnings.catch_warnings(),
@@ -107,7 +107,7 @@ def _limited(fun: Objective, budget: int) -> Objective:
     return call
 
 
-def _returned(result: Any) -> Array:
+def returned(result: Any) -> Array:
     """The point of a Py-BOBYQA or DFO-LS result; refused input leaves none."""
     if result.x is None:
         raise RuntimeError(result.msg)
@@ -130,7 +130,7 @@ def bobyqa_pdfo(
 
 
 def _pdfo(method: str, fun: Objective, x0: Array, budget: int) -> Array:
-    with _contained():
+    with contained():
         import pdfo
 
         options = {"maxfev": budget, "quiet": True}
@@ -151,31 +151,42 @@ def bobyqa_nlopt(
 
 
 def _nlopt(algorithm: str, fun: Objective, x0: Array, budget: int) -> Array:
-    with _contained():
-        import nlopt
+    with contained():
+        return nlopt_run(algorithm, fun, x0, budget)
 
-        best = [(np.inf, x0)]
 
-        def reading(x: Array, gradient: Array) -> float:
-            value = min(fun(x.copy()), _HUGE)  # inf turns the quadratic model into NaN
-            if value < best[0][0]:
-                best[0] = (value, x.copy())
-            return value
+def nlopt_run(
+    algorithm: str, fun: Objective, x0: Array, budget: int, first: float | None = None
+) -> Array:
+    """A run of NLopt; with a `first` step, within the unit box."""
+    import nlopt
 
-        optimizer = nlopt.opt(getattr(nlopt, algorithm), len(x0))
-        optimizer.set_min_objective(reading)
-        optimizer.set_maxeval(budget)
-        try:
-            return np.asarray(optimizer.optimize(x0))
-        except nlopt.RoundoffLimited:
-            # How Powell's codes end when noise has broken their model. NLopt's answer
-            # is the point of the smallest reading, but the exception loses it.
-            return best[0][1]
+    best = [(np.inf, x0)]
+
+    def reading(x: Array, gradient: Array) -> float:
+        value = min(fun(x.copy()), _HUGE)  # inf turns the quadratic model into NaN
+        if value < best[0][0]:
+            best[0] = (value, x.copy())
+        return value
+
+    optimizer = nlopt.opt(getattr(nlopt, algorithm), len(x0))
+    optimizer.set_min_objective(reading)
+    optimizer.set_maxeval(budget)
+    if first is not None:
+        optimizer.set_lower_bounds(np.zeros(len(x0)))
+        optimizer.set_upper_bounds(np.ones(len(x0)))
+        optimizer.set_initial_step(np.full(len(x0), first))
+    try:
+        return np.asarray(optimizer.optimize(x0))
+    except nlopt.RoundoffLimited:
+        # How Powell's codes end when noise has broken their model. NLopt's answer
+        # is the point of the smallest reading, but the exception loses it.
+        return best[0][1]
 
 
 def dfols(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> Array:
     """The reading as the only residual, so DFO-LS minimises its *square*."""
-    with _contained():
+    with contained():
         import dfols as package
 
         result = package.solve(
@@ -185,17 +196,17 @@ def dfols(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> Arr
             objfun_has_noise=True,
             do_logging=False,
         )
-    return _returned(result)
+    return returned(result)
 
 
 def pybobyqa(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> Array:
-    with _contained():
+    with contained():
         import pybobyqa as package
 
         result = package.solve(
             fun, x0, maxfun=budget, objfun_has_noise=True, do_logging=False
         )
-    return _returned(result)
+    return returned(result)
 
 
 def nelder_mead(
@@ -203,7 +214,7 @@ def nelder_mead(
 ) -> Array:
     # No tolerance and no iteration limit: only the budget ends it, as in the paper.
     options = {"maxfev": budget, "maxiter": np.inf, "xatol": 0.0, "fatol": 0.0}
-    with _contained():
+    with contained():
         return np.asarray(minimize(fun, x0, method="Nelder-Mead", options=options).x)
 
 
@@ -211,7 +222,7 @@ def bfgs_fd(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> A
     # eps is the paper's h. SciPy's BFGS has no budget: out of it, the last iterate
     # counts.
     iterates = [x0]
-    with _contained():
+    with contained():
         try:
             result = minimize(
                 _limited(fun, budget),
@@ -226,7 +237,7 @@ def bfgs_fd(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> A
 
 
 def cobyqa(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> Array:
-    with _contained():
+    with contained():
         return np.asarray(
             minimize(fun, x0, method="COBYQA", options={"maxfev": budget}).x
         )
@@ -234,17 +245,24 @@ def cobyqa(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> Ar
 
 def cma(fun: Objective, x0: Array, *, budget: int, noise: float | None) -> Array:
     # sigma0 has no default in pycma; 1 is the scale of the problems' starting points.
-    # A file named by signals_filename would steer the run, so none is read.
-    limited = _limited(fun, budget)
-    with _contained():
-        import cma as package
+    with contained():
+        return cma_run(fun, x0, budget, sigma=1.0)
 
-        options = {"seed": _SEED, "verbose": -9, "signals_filename": None}
-        strategy = package.CMAEvolutionStrategy(x0, 1.0, options)
-        try:
-            while not strategy.stop():
-                points = strategy.ask()
-                strategy.tell(points, [limited(x) for x in points])
-        except _Spent:
-            pass  # an unfinished generation is dropped
-        return np.asarray(strategy.result.xfavorite)
+
+def cma_run(
+    fun: Objective, x0: Array, budget: int, *, sigma: float, **options: Any
+) -> Array:
+    """A run of pycma until it stops by itself or is stopped."""
+    import cma as package
+
+    limited = _limited(fun, budget)
+    # A file named by signals_filename would steer the run, so none is read.
+    options |= {"seed": SEED, "verbose": -9, "signals_filename": None}
+    strategy = package.CMAEvolutionStrategy(x0, sigma, options)
+    try:
+        while not strategy.stop():
+            points = strategy.ask()
+            strategy.tell(points, [limited(x) for x in points])
+    except _Spent:
+        pass  # an unfinished generation is dropped
+    return np.asarray(strategy.result.xfavorite)

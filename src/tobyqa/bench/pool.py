@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -21,6 +22,7 @@ from concurrent.futures import (
     Executor,
     Future,
     ProcessPoolExecutor,
+    ThreadPoolExecutor,
     wait,
 )
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -158,6 +160,22 @@ def _worker_deaths() -> tuple[type[BaseException], ...]:
     """What executors raise when the worker of a task died."""
     distributed: Any = sys.modules.get("distributed")
     return (BrokenExecutor,) + ((distributed.KilledWorker,) if distributed else ())
+
+
+@contextmanager
+def this_process() -> Iterator[Place]:
+    """A thread of this process, for what no other process can import."""
+    with ThreadPoolExecutor(1) as executor:
+        yield given_executor(executor, 1)
+
+
+def is_importable(thing: Any) -> bool:
+    """Whether another process can find it by its name."""
+    try:
+        # What lives in a notebook or a script belongs to __main__, here and only here.
+        return b"__main__" not in pickle.dumps(thing)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
 
 
 # Our own processes -------------------------------------------------------------------

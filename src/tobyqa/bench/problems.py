@@ -40,14 +40,56 @@ Formula = Callable[[Array], float]
 Factory = Callable[[int], Formula]
 
 
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Limits of the variables, and what is known of the function within them."""
+
+    lower: Array  # (n,)
+    upper: Array
+    minimum: float  # the least latent value
+    scale: float | None = None  # of drift and noise; None: max(|f(x0)|, 1), as without
+    noise: float | None = None  # standard deviation over the scale; None: the paper's
+    # Where starts differ from seed to seed: what they lose, at least and at most, over
+    # the scale.
+    start_losses: tuple[float, float] | None = None
+
+    def holds(self, x: Array) -> bool:
+        """Whether `x` is inside, but for rounding."""
+        room = 1e-9 * (self.upper - self.lower)
+        return bool(np.all(x >= self.lower - room) and np.all(x <= self.upper + room))
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One test problem in one dimension; equal and pickled by name and n."""
+    """One test problem in one dimension; problems of one name and n are equal.
+
+    A function of your own becomes one with ``Problem(name, fun, x0)``: it takes a point
+    of shape (n,) and gives the noise-free value; channel and noise are added by the
+    benchmark.
+
+    >>> Problem("bowl", lambda x: x @ x, [1.0, 2.0]).fun([3.0, 4.0])
+    25.0
+    """
 
     name: str
-    n: int
-    x0: Array = field(repr=False, compare=False)  # (n,), read-only
+    n: int = field(init=False)
     formula: Formula = field(repr=False, compare=False)
+    x0: Array = field(repr=False, compare=False)  # (n,), read-only
+    box: Box | None = field(default=None, repr=False, compare=False)
+    # Found again by its name in every process, so that its formula need not travel.
+    catalogued: bool = field(default=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"name: {self.name!r} is not a name")
+        if not callable(self.formula):
+            raise TypeError(f"fun: {self.formula!r} is not a function")
+        x0 = np.array(self.x0, dtype=np.float64)
+        if x0.ndim != 1 or x0.size < 1 or not np.isfinite(x0).all():
+            raise ValueError(f"x0: {self.x0!r} is not a point (n finite numbers)")
+        x0.flags.writeable = False
+        object.__setattr__(self, "x0", x0)
+        object.__setattr__(self, "n", x0.size)
 
     def fun(self, x: ArrayLike) -> float:
         """Latent value at `x`; whatever is not finite is reported as +inf."""
@@ -60,8 +102,12 @@ class Problem:
 
     __call__ = fun
 
-    def __reduce__(self) -> tuple[Callable[[str, int], Problem], tuple[str, int]]:
-        return get_problem, (self.name, self.n)
+    def __reduce__(self) -> tuple[Any, ...]:
+        from tobyqa.bench.catalogue import find_problem  # which knows all kinds
+
+        if self.catalogued:
+            return find_problem, (self.name, self.n)
+        return Problem, (self.name, self.formula, self.x0, self.box)
 
 
 @dataclass(frozen=True)
@@ -99,9 +145,7 @@ def get_problem(name: str, n: int) -> Problem:
     definition, n = _definition(name), operator.index(n)
     if n < definition.min_n:
         raise ValueError(f"problem {name!r}: n = {n}, smallest n is {definition.min_n}")
-    x0 = definition.start(n)
-    x0.flags.writeable = False
-    return Problem(name, n, x0, definition.factory(n))
+    return Problem(name, definition.factory(n), definition.start(n), catalogued=True)
 
 
 def _definition(name: str) -> _Definition:

@@ -12,12 +12,17 @@ import operator
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import Bounds
 
-from tobyqa.bench.channels import Context, get_channel
+from tobyqa.bench.chance import stream
+from tobyqa.bench.channels import Channel, Context, get_channel
+from tobyqa.bench.instruments import QUIET
 from tobyqa.bench.problems import Problem
 from tobyqa.bench.records import Array, Cell, Record
 
 _RELATIVE_NOISE = 1e-3  # standard deviation over s0, from the paper
+_START_EDGE = 0.05  # of a box, where no search begins
+_START_DRAWS = 200
 
 
 def noise_level(f_start: ArrayLike) -> Array:
@@ -50,13 +55,18 @@ class Recorder:
         same, and a smaller budget sees the beginning of what a larger one sees.
     budget : int
         Number of queries allowed, at least 1.
+    channel : callable, optional
+        The channel itself, where its name does not lead to it.
 
     Attributes
     ----------
     x0 : array (n,)
         Starting point; a copy, the solver may do with it what it likes.
+    bounds : scipy.optimize.Bounds or None
+        The box, if the problem has one; a reading outside of it is +inf.
     noise : float
-        Standard deviation of the noise, 1e-3 max(|f(x0)|, 1).
+        Standard deviation of the noise, 1e-3 max(|f(x0)|, 1) unless the problem has
+        its own.
     budget, nfev : int
         Queries allowed and made.
 
@@ -71,30 +81,41 @@ class Recorder:
     """
 
     def __init__(
-        self, problem: Problem, channel_name: str, seed: int, budget: int
+        self,
+        problem: Problem,
+        channel_name: str,
+        seed: int,
+        budget: int,
+        channel: Channel | None = None,
     ) -> None:
         seed, budget = operator.index(seed), operator.index(budget)
         if budget < 1:
             raise ValueError(f"budget: {budget}, expected at least 1")
-        self._channel = get_channel(channel_name)
+        self._channel = channel or get_channel(channel_name)
         self._problem = problem
         self._shape = (problem.n,)
-        self._f_start = problem.fun(problem.x0)
-        s0 = max(abs(self._f_start), 1.0)
-        self._context = Context(problem.x0, s0)
+        start = _start(problem, seed)
+        self._f_start = problem.fun(start)
         self._instance = (problem.name, problem.n, channel_name, seed, budget)
-        self.x0: Array = problem.x0.copy()
-        self.noise = float(noise_level(self._f_start))
+        self.x0: Array = start.copy()
+        self.noise = _noise(problem, self._f_start)
         self.budget = budget
         self.nfev = 0
-        rng = _noise_stream(problem.name, problem.n, channel_name, seed)
+        key = _key(problem.name, problem.n, channel_name, seed)
+        rng, s0 = stream(key), _scale(problem, self._f_start)
+        self._context = Context(start, s0, chance=key)
         # A list: picking one float out of an array would cost more than adding it.
         self._errors: list[float] = (self.noise * rng.standard_normal(budget)).tolist()
         self._improved_at: list[int] = []
         self._improved_to: list[float] = []
         self._best_latent = math.inf
         self._least_reading = math.inf
-        self._least_point: Array = problem.x0
+        self._least_point: Array = start
+
+    @property
+    def bounds(self) -> Bounds | None:
+        box = self._problem.box
+        return None if box is None else Bounds(box.lower.copy(), box.upper.copy())
 
     def __call__(self, x: ArrayLike) -> float:
         """Reading at `x`, (n,); +inf where the latent value or `x` is not finite."""
@@ -148,12 +169,43 @@ class Recorder:
         # Asked of the point itself: a NaN in a null direction leaves f finite.
         if not np.isfinite(point).all():
             return math.inf
-        return self._problem.fun(point)
+        box = self._problem.box
+        if box is None:
+            return self._problem.fun(point)
+        if not box.holds(point):
+            return math.inf
+        return self._problem.fun(np.clip(point, box.lower, box.upper))
 
 
-def _noise_stream(problem: str, n: int, channel: str, seed: int) -> np.random.Generator:
-    """Generator keyed by named components, none of them the solver or the budget."""
+def _start(problem: Problem, seed: int) -> Array:
+    """The problem's start; in some boxes it is drawn, not too near the best."""
+    box = problem.box
+    if box is None or box.scale is None or box.start_losses is None:
+        return problem.x0
+    low, high = (box.minimum + loss * box.scale for loss in box.start_losses)
+    rng = stream(_key(problem.name.removesuffix(QUIET), problem.n, "start", seed))
+    for _ in range(_START_DRAWS):
+        u = rng.uniform(_START_EDGE, 1.0 - _START_EDGE, problem.n)
+        x0 = box.lower + u * (box.upper - box.lower)
+        if low <= problem.fun(x0) <= high:
+            return x0
+    return problem.x0
+
+
+def _scale(problem: Problem, f_start: float) -> float:
+    """s0, by which channels measure."""
+    own = None if problem.box is None else problem.box.scale
+    return max(abs(f_start), 1.0) if own is None else own
+
+
+def _noise(problem: Problem, f_start: float) -> float:
+    own = None if problem.box is None else problem.box.noise
+    if own is None:
+        return float(noise_level(f_start))
+    return own * _scale(problem, f_start)
+
+
+def _key(problem: str, n: int, channel: str, seed: int) -> int:
+    """A number from named components, none of them the solver or the budget."""
     key = json.dumps({"problem": problem, "n": n, "channel": channel, "seed": seed})
-    entropy = int.from_bytes(hashlib.sha256(key.encode()).digest(), "big")
-    # Spelt out: the generator behind default_rng may change between numpy versions.
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+    return int.from_bytes(hashlib.sha256(key.encode()).digest(), "big")

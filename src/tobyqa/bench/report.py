@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 from .. import methods
 from . import figures, published, tables
 from .beside import TAU, counted, in_order, tolerance
+from .catalogue import known_minimum
+from .curves import drawn
 from .layout import Column, Table
 from .page import DEFINITION, Picture, page
 from .records import Record
+from .regret_tables import regret_tables
 from .returned import returned_tables
 from .score import Scores, failures, one_budget, score, solve_rates
 
@@ -34,6 +37,7 @@ def write_report(
     reference_solvers: Collection[str] | None = None,
     about: Mapping[str, str],
     versus: str | None = None,
+    per_simplex: bool = False,
 ) -> list[Path]:
     """Write everything there is to say about `records` into `out_dir`.
 
@@ -42,7 +46,7 @@ def write_report(
     records : sequence of Record
     out_dir : path
         Created if needed. Gets ``README.md``, ``index.html``, ``tables/`` (Markdown,
-        CSV, LaTeX) and ``figures/`` (SVG, PNG).
+        CSV, LaTeX) and ``figures/`` (SVG, PDF, PNG).
     title : str
     reference_solvers : collection of str, optional
         The solvers that define f_L; all in `records` by default.
@@ -50,6 +54,8 @@ def write_report(
         Facts on the study, shown as a table at the top.
     versus : str, optional
         The solver every other is tested against; the one that solves most by default.
+    per_simplex : bool
+        Draw profiles against evaluations / (n + 1), as Moré and Wild (2009) do.
 
     Returns
     -------
@@ -57,8 +63,10 @@ def write_report(
         The files written, in order of name.
     """
     results = build_tables(records, reference_solvers, versus)
-    pictures = draw(one_budget(score(records, reference_solvers)))
-    facts = _about_table(about, reference_solvers)
+    scores = one_budget(score(records, reference_solvers))
+    pictures = draw(scores, per_simplex=per_simplex)
+    referees = _referees(records, reference_solvers)
+    facts = _about_table({**about, **_targets(records)}, referees)
     contents: dict[str, str | bytes] = {
         "README.md": readme(title, facts, results, pictures),
         "index.html": page(title, facts, results, pictures),
@@ -70,6 +78,7 @@ def write_report(
     for picture in pictures:
         contents[f"figures/{picture.name}.svg"] = picture.svg
         contents[f"figures/{picture.name}.png"] = picture.png
+        contents[f"figures/{picture.name}.pdf"] = picture.pdf
     return [_write(Path(out_dir) / name, contents[name]) for name in sorted(contents)]
 
 
@@ -117,6 +126,7 @@ def build_tables(
 
     main = one_budget(score(records, reference_solvers))
     built = [
+        *regret_tables(records),
         tables.overall_table(main),
         tables.solve_rate_table(main),
         tables.channel_table(main),
@@ -133,28 +143,47 @@ def build_tables(
     return [table for table in built if table is not None]
 
 
-def draw(scores: Scores) -> list[Picture]:
+def draw(scores: Scores, *, per_simplex: bool = False) -> list[Picture]:
     """All figures; none if no instance counts."""
     if not scores.instances:
         return []
+    at, who = f"at τ={tolerance(TAU)}", _shown(scores)
+    against = "evaluations / (n + 1)" if per_simplex else "evaluations"
     return [
         _picture(
             "data-profile",
-            "Fraction of instances solved against evaluations, all dimensions, "
-            f"channels and seeds pooled, at τ={tolerance(TAU)}.",
-            figures.data_profile_figure(scores, TAU),
+            f"Instances solved against {against} {at}, all dimensions, channels and "
+            "seeds pooled, by the best point queried so far; on the right, by the "
+            f"point returned. {who}",
+            figures.data_profile_figure(scores, TAU, per_simplex=per_simplex),
         ),
         _picture(
             "solve-rate-by-tolerance",
-            "Solve rate against the tolerance τ, all instances pooled.",
+            "Instances solved against the tolerance τ, all pooled: by the best point "
+            f"queried, and by the point returned. {who}",
             figures.tolerance_figure(scores),
         ),
         _picture(
             "data-profile-by-channel",
-            f"Data profiles by channel at τ={tolerance(TAU)}.",
-            figures.channel_figure(scores, TAU),
+            f"Data profiles by channel {at}, by the best point queried. {who}",
+            figures.channel_figure(scores, TAU, per_simplex=per_simplex),
+        ),
+        _picture(
+            "returned-by-channel-and-tolerance",
+            "Instances solved by the point returned against the tolerance τ, by "
+            f"channel. {who}",
+            figures.channel_tolerance_figure(scores),
         ),
     ]
+
+
+def _shown(scores: Scores) -> str:
+    """How to read the curves, and whether they are all."""
+    text = "Bands: 95 % intervals (Wilson), instances taken as independent."
+    count = len(drawn(scores))
+    if count == len(scores.solvers):
+        return text
+    return f"{count} of {len(scores.solvers)} solvers; the tables have all. {text}"
 
 
 def readme(
@@ -183,13 +212,24 @@ def _leader(scores: Scores) -> str:
     return max(rates, key=lambda solver: rates[solver]) if scores.instances else ""
 
 
-def _about_table(
-    about: Mapping[str, str], reference_solvers: Collection[str] | None
-) -> Table:
-    referees = (
-        "all" if reference_solvers is None else ", ".join(in_order(reference_solvers))
-    )
-    rows = (*about.items(), ("reference solvers", referees))
+def _targets(records: Sequence[Record]) -> dict[str, str]:
+    """Where f_L is another than the page defines."""
+    problems = {(record.cell.problem, record.cell.n) for record in records}
+    if all(known_minimum(*problem) is None for problem in problems):
+        return {}
+    return {"f_L in boxes": "the least value in the box, whether or not it was found"}
+
+
+def _referees(
+    records: Sequence[Record], reference_solvers: Collection[str] | None
+) -> list[str]:
+    """The reference solvers that ran: no other had a say in f_L."""
+    present = {record.cell.solver for record in records}
+    return in_order(present & set(reference_solvers or present))
+
+
+def _about_table(about: Mapping[str, str], referees: Sequence[str]) -> Table:
+    rows = (*about.items(), ("reference solvers", ", ".join(referees)))
     columns = Column("fact", "about"), Column("value", "this study")
     return Table("about", "About this study", "", columns, rows)
 
@@ -198,12 +238,16 @@ def _picture(name: str, caption: str, figure: Figure) -> Picture:
     """Draw into memory, leaving out all that differs from one run to the next."""
     from matplotlib import rc_context
 
-    with rc_context({"svg.hashsalt": name}):
-        svg, png = BytesIO(), BytesIO()
-        undated = {"Date": None, "Creator": None}
-        figure.savefig(svg, format="svg", metadata=undated)
+    undated = {"CreationDate": None, "Creator": None, "Producer": None}
+    # Type 42: journals refuse the Type 3 fonts that are the default.
+    with rc_context({"svg.hashsalt": name, "pdf.fonttype": 42}):
+        svg, png, pdf = BytesIO(), BytesIO(), BytesIO()
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(png, format="png", dpi=160, metadata={"Software": None})
-    return Picture(name, caption, svg.getvalue().decode(), png.getvalue())
+        figure.savefig(pdf, format="pdf", metadata=undated)
+    return Picture(
+        name, caption, svg.getvalue().decode(), png.getvalue(), pdf.getvalue()
+    )
 
 
 def _write(path: Path, content: str | bytes) -> Path:

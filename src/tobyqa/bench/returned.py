@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .beside import TAU, Measure, assemble, group_head, percent, tolerance
+from .instruments import own_noise
 from .layout import Column, Table
 from .recorder import noise_level
+from .records import Array
 from .score import TOLERANCES, Scores, channel, dimension, solve_rates, split
 
 
@@ -65,12 +67,12 @@ def worse_table(scores: Scores) -> Table | None:
     """Runs that handed back something worse than what they were given."""
     measures = []
     for n, part in split(scores, dimension).items():
-        start = part.f_start[:, None]
+        start, noise = part.f_start[:, None], _noise(part)
         # A failed run has no returned value; it did not improve on the start.
         above = np.where(np.isnan(part.returned), np.inf, part.returned) - start
         for key, head, limit in (
             ("any", "at all", 0.0),
-            ("noise", "by the noise", noise_level(start)),
+            ("noise", "by the noise", noise),
         ):
             counts = (above > limit).sum(axis=0).astype(float)
             column = Column(f"n{n}_{key}", head, f"n={n}", form=".0f")
@@ -83,3 +85,11 @@ def worse_table(scores: Scores) -> Table | None:
         scores,
         measures,
     )
+
+
+def _noise(scores: Scores) -> Array:
+    """Standard deviation of a reading on each instance, (k, 1)."""
+    usual = noise_level(scores.f_start)
+    own = [own_noise(problem) for problem, *_ in scores.instances]
+    noise = [u if o is None else o for u, o in zip(usual, own, strict=True)]
+    return np.array(noise, dtype=float)[:, None]

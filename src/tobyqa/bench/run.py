@@ -6,22 +6,26 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 from contextlib import AbstractContextManager, closing, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tobyqa.bench.only import chosen
+from tobyqa.bench.own import Own
 from tobyqa.bench.pool import (
     Place,
     dask_cluster,
     given_executor,
+    is_importable,
     process_pool,
     run_tasks,
+    this_process,
 )
-from tobyqa.bench.problems import get_problem
 from tobyqa.bench.progress import FAILURES, Summary, failures, meter, throughput
 from tobyqa.bench.recorder import BudgetSpent, Recorder
 from tobyqa.bench.records import Array, Cell, Record
@@ -34,7 +38,7 @@ from tobyqa.bench.study import Study, load_study
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def run_cell(cell: Cell, solve: Solve | None = None) -> Record:
+def run_cell(cell: Cell, solve: Solve | None = None, own: Own | None = None) -> Record:
     """Run one cell; whatever the solver does, there is a record of it.
 
     Parameters
@@ -43,6 +47,8 @@ def run_cell(cell: Cell, solve: Solve | None = None) -> Record:
         Its problem, n and channel must exist.
     solve : callable, optional
         The solver, where the name in `cell` does not lead to it.
+    own : Own, optional
+        Problems and channels that are objects; the others are found by name.
 
     Examples
     --------
@@ -51,7 +57,7 @@ def run_cell(cell: Cell, solve: Solve | None = None) -> Record:
     ('ok', 100, True)
     """
     with _ONE_AT_A_TIME, _one_blas_thread():
-        recorder = _recorder(cell)
+        recorder = _recorder(cell, own)
         start = time.perf_counter()
         x, status, error = _outcome(cell, solve, recorder)
         seconds = time.perf_counter() - start
@@ -109,8 +115,8 @@ def run_study(
         start = time.perf_counter()
         try:
             with (
-                _place(executor, workers, dask) as place,
-                closing(run_tasks(run_cell, todo, place, crashed)) as records,
+                _place(executor, workers, dask, study.own) as place,
+                closing(_records(todo, place, study.own)) as records,
                 meter(earlier + len(todo), earlier, progress) as advance,
             ):
                 for record in records:
@@ -137,9 +143,10 @@ def run_study(
     )
 
 
-def _recorder(cell: Cell) -> Recorder:
-    problem = get_problem(cell.problem, cell.n)
-    return Recorder(problem, cell.channel, cell.seed, cell.budget)
+def _recorder(cell: Cell, own: Own | None) -> Recorder:
+    own = own or Own()
+    problem, phi = own.problem(cell.problem, cell.n), own.channel(cell.channel)
+    return Recorder(problem, cell.channel, cell.seed, cell.budget, phi)
 
 
 def _outcome(
@@ -149,9 +156,10 @@ def _outcome(
     try:
         solver = get_solver(cell.solver).solve if solve is None else solve
         x0 = recorder.x0.copy()
-        x = np.asarray(
-            solver(recorder, x0, budget=cell.budget, noise=recorder.noise), dtype=float
-        )
+        task: dict[str, Any] = {"budget": cell.budget, "noise": recorder.noise}
+        if recorder.bounds is not None:
+            task["bounds"] = recorder.bounds
+        x = np.asarray(solver(recorder, x0, **task), dtype=float)
         if x.shape != x0.shape:
             raise ValueError(f"the solver returned {x!r} instead of a point {x0.shape}")
     except BudgetSpent:
@@ -162,10 +170,12 @@ def _outcome(
     return x, "ok", ""
 
 
-def crashed(cell: Cell, error: BaseException, seconds: float) -> Record:
+def crashed(
+    cell: Cell, error: BaseException, seconds: float, own: Own | None = None
+) -> Record:
     """The record of a cell that killed its process: nothing is known of the run."""
     text = f"{type(error).__name__}: {error}"
-    return _recorder(cell).record(cell, None, "crash", text, seconds)
+    return _recorder(cell, own).record(cell, None, "crash", text, seconds)
 
 
 def _unavailable(cells: Iterable[Cell]) -> Mapping[str, str]:
@@ -178,8 +188,15 @@ def _unavailable(cells: Iterable[Cell]) -> Mapping[str, str]:
     return missing
 
 
+def _records(
+    cells: Sequence[Cell], place: Place, own: Own
+) -> Generator[Record, None, None]:
+    task, fate = partial(run_cell, own=own), partial(crashed, own=own)
+    return run_tasks(task if own.has_objects else run_cell, cells, place, fate)
+
+
 def _place(
-    executor: Executor | None, workers: int | None, dask: str | None
+    executor: Executor | None, workers: int | None, dask: str | None, own: Own
 ) -> AbstractContextManager[Place]:
     if executor is not None and dask is not None:
         raise ValueError("give an executor or the address of a Dask cluster, not both")
@@ -187,6 +204,8 @@ def _place(
         return dask_cluster(dask)
     if executor is not None:
         return nullcontext(given_executor(executor, workers))
+    if own.has_objects and not is_importable(own):
+        return this_process()
     return nullcontext(process_pool(workers))
 
 

@@ -4,7 +4,8 @@ An instance is solved at tolerance ``tau`` by a run whose latent value satisfies
 
     f  <=  f_L + tau (f(x0) - f_L),
 
-where ``f_L`` is the lowest latent value any reference solver queried on it.
+where ``f_L`` is the least value there is or, where that is not known, the lowest latent
+value any reference solver queried on it.
 
 =============  ==================================================  ======
 symbol         meaning                                             shape
@@ -35,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from .catalogue import known_minimum
 from .records import Array, Record
 
 Instance = tuple[str, int, str, int, int]
@@ -161,15 +163,18 @@ def score(
 
     attempted = sorted(i for i in runs if runs[i].keys() & compared)
     complete = [i for i in attempted if runs[i].keys() >= compared | active[block(i)]]
-    low = [
-        min((runs[i][s].best() for s in active[block(i)]), default=np.inf)
-        for i in complete
-    ]
+    low = [_least(i, [runs[i][s].best() for s in active[block(i)]]) for i in complete]
     scores = _align([runs[i] for i in complete], complete, sorted(compared), low)
     scores = replace(scores, point=point, incomplete=len(attempted) - len(complete))
     # A latent value of -inf leaves no target to reach.
     improved = (scores.f_low < scores.f_start) & np.isfinite(scores.f_low)
     return replace(scores.keep(improved), unimproved=int(np.sum(~improved)))
+
+
+def _least(instance: Instance, found: Sequence[float]) -> float:
+    """f_L, where `found` is what the reference solvers found."""
+    known = known_minimum(instance[0], instance[1])
+    return min(found, default=np.inf) if known is None else known
 
 
 def _known(chosen: Collection[str], present: set[str], argument: str) -> set[str]:
@@ -200,9 +205,8 @@ def _align(
     """Arrays of the compared runs, one row per instance, one column per solver."""
     shape = (len(instances), len(solvers))
     grid = np.empty(shape, dtype=object)
-    for i, by_solver in enumerate(runs):
-        for j, solver in enumerate(solvers):
-            grid[i, j] = by_solver[solver]
+    for i, j in np.ndindex(shape):
+        grid[i, j] = runs[i][solvers[j]]
 
     def matrix(value: Callable[[Record], float]) -> Array:
         return np.array([value(run) for run in grid.flat], float).reshape(shape)
@@ -227,10 +231,8 @@ def _align(
 def split(scores: Scores, label: Callable[[Instance], Label]) -> dict[Label, Scores]:
     """Scores by `dimension`, `channel` or `block`, in the order of the labels."""
     labels = [label(instance) for instance in scores.instances]
-    return {
-        name: scores.keep(np.array([other == name for other in labels]))
-        for name in sorted(set(labels))
-    }
+    names = sorted(set(labels))
+    return {n: scores.keep(np.array([other == n for other in labels])) for n in names}
 
 
 def one_budget(scores: Scores) -> Scores:

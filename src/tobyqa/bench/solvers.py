@@ -2,7 +2,8 @@
 
 A solver is a callable ``solve(fun, x0, *, budget, noise) -> x``: it minimises readings
 of `fun` from `x0` with at most `budget` of them, knowing the standard deviation
-`noise` of a reading (None: unknown), and returns its point. Three kinds of names:
+`noise` of a reading (None: unknown), and returns its point. On a problem in a box it is
+also given ``bounds``, a scipy.optimize.Bounds. Three kinds of names:
 
 - ``paper``, or ``paper:field=value,field=value`` with fields of the method's settings;
   any method of the package serves. The extra field ``noise`` changes what the method is
@@ -17,15 +18,18 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.optimize import Bounds
 
 import tobyqa
-from tobyqa.bench import peers
+from tobyqa.bench import boxed_peers, peers
+from tobyqa.bench.boxed_peers import boxed
 from tobyqa.bench.peers import Objective
 from tobyqa.bench.records import Array
 from tobyqa.methods import METHODS, resolve
@@ -69,23 +73,47 @@ _PEERS: Mapping[str, Solver] = {
         Solver("newuoa-pdfo", "NEWUOA from PDFO", peers.newuoa_pdfo, _PDFO),
         Solver("bobyqa-pdfo", "BOBYQA from PDFO", peers.bobyqa_pdfo, _PDFO),
         Solver("newuoa-nlopt", "NEWUOA from NLopt", peers.newuoa_nlopt, _NLOPT),
-        Solver("bobyqa-nlopt", "BOBYQA from NLopt", peers.bobyqa_nlopt, _NLOPT),
+        Solver(
+            "bobyqa-nlopt",
+            "BOBYQA from NLopt",
+            boxed(peers.bobyqa_nlopt, boxed_peers.bobyqa_nlopt),
+            _NLOPT,
+        ),
         Solver(
             "dfols",
             "DFO-LS in its mode for noise, the reading as its one residual",
             peers.dfols,
             peers.package("dfols", "DFO-LS"),
         ),
-        Solver("nelder-mead", "Nelder-Mead from SciPy", peers.nelder_mead),
+        Solver(
+            "nelder-mead",
+            "Nelder-Mead from SciPy",
+            boxed(peers.nelder_mead, boxed_peers.nelder_mead),
+        ),
         Solver("bfgs-fd", "BFGS from SciPy, differences of 1e-4", peers.bfgs_fd),
         Solver(
             "pybobyqa",
             "Py-BOBYQA in its mode for noise",
-            peers.pybobyqa,
+            boxed(peers.pybobyqa, boxed_peers.pybobyqa),
             peers.package("pybobyqa", "Py-BOBYQA"),
         ),
-        Solver("cobyqa", "COBYQA from SciPy", peers.cobyqa, peers.cobyqa_missing),
-        Solver("cma", "CMA-ES from pycma", peers.cma, peers.package("cma", "cma")),
+        Solver(
+            "cobyqa",
+            "COBYQA from SciPy",
+            boxed(peers.cobyqa, boxed_peers.cobyqa),
+            peers.cobyqa_missing,
+        ),
+        Solver(
+            "cma",
+            "CMA-ES from pycma",
+            boxed(peers.cma, boxed_peers.cma),
+            peers.package("cma", "cma"),
+        ),
+        Solver(
+            "spsa",
+            "simultaneous perturbation, with the gains of its guidelines",
+            boxed(boxed_peers.spsa_nearby, boxed_peers.spsa),
+        ),
     )
 }
 
@@ -191,20 +219,25 @@ def _minimize(
     settings: Any,
     noise_factor: float | None,
     restarts: bool,
+    bounds: Bounds | None = None,
 ) -> Array:
     told = None if noise is None or noise_factor is None else noise_factor * noise
     # An infinite reading is a value of the problem here, not a broken instrument: no
     # number of them in a row ends the run.
-    result = tobyqa.minimize(
-        fun,
-        x0,
-        method=settings,
-        noise=told,
-        maxfev=budget,
-        max_failures=budget,
-        restarts=restarts,
-        rng=0,
-    )
+    with warnings.catch_warnings():
+        # Small budgets and poor scales are what a study asks for.
+        warnings.simplefilter("ignore", UserWarning)
+        result = tobyqa.minimize(
+            fun,
+            x0,
+            method=settings,
+            noise=told,
+            maxfev=budget,
+            max_failures=budget,
+            restarts=restarts,
+            bounds=bounds,
+            rng=0,
+        )
     return np.asarray(result.x)
 
 

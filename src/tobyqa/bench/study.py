@@ -5,7 +5,7 @@ A study is a TOML file::
     name = "tiny"
     version = 1
     description = "Two problems, one channel."
-    problems = ["power", "woods"]        # or "all"
+    problems = ["power", "woods"]        # or "all" 65, "walled", "instruments"
     channels = ["LinearDrift"]           # or "all"
     dimensions = [6]
     seeds = [0, 1]
@@ -17,6 +17,9 @@ A study is a TOML file::
     dimensions = [20]
     budget = 1000
 
+Problems and channels of your own are given as ``"module:name"``, problems of CUTEst as
+``"cutest:NAME"``; in Python, as objects (`tobyqa.bench.Problem`, any channel).
+
 With blocks, each block is a grid of cells of its own, and the values at the top stand
 in for what a block leaves out.
 """
@@ -26,23 +29,28 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tobyqa.bench.channels import channel_names, get_channel
-from tobyqa.bench.problems import min_dimension, problem_names
+from tobyqa.bench.channels import channel_names
+from tobyqa.bench.instruments import instrument_names
+from tobyqa.bench.own import Own, by_name, from_outline, outline
+from tobyqa.bench.problems import problem_names
 from tobyqa.bench.records import Cell
 from tobyqa.bench.solvers import get_solver
+from tobyqa.bench.walled import walled_names
+
+_APART = ("blocks", "own")  # not keys of a TOML table
 
 
 @dataclass(frozen=True)
 class Block:
     """A grid of instances; None: as the study says."""
 
-    problems: tuple[str, ...] | None = None
-    channels: tuple[str, ...] | None = None
+    problems: tuple[Any, ...] | None = None
+    channels: tuple[Any, ...] | None = None
     dimensions: tuple[int, ...] | None = None
     seeds: tuple[int, ...] | None = None
     budget: int | None = None
@@ -55,21 +63,24 @@ class Study:
     name: str
     description: str
     solvers: tuple[str, ...]
-    problems: tuple[str, ...] = ()
-    channels: tuple[str, ...] = ()
+    problems: tuple[Any, ...] = ()
+    channels: tuple[Any, ...] = ()
     dimensions: tuple[int, ...] = ()
     seeds: tuple[int, ...] = ()
     budget: int = 0
     reference_solvers: tuple[str, ...] = ()
     version: int = 1
     blocks: tuple[Block, ...] = ()
+    own: Own = field(default_factory=Own, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for key, value in by_name(self).items():
+            object.__setattr__(self, key, value)
         if not self.reference_solvers:
             object.__setattr__(self, "reference_solvers", self.solvers)
         _check_strings(self)
         for block in self.grids():
-            _check_grid(self.name, block)
+            _check_grid(self.name, block, self.own)
 
     def grids(self) -> tuple[Block, ...]:
         """The blocks with nothing left out."""
@@ -93,7 +104,7 @@ class Study:
             for seed in seeds
             for grid in grids
             if seed in (grid.seeds or ())
-            for cell in _instances(grid, seed)
+            for cell in _instances(grid, seed, self.own)
         )
         return list(dict.fromkeys(found))  # blocks may overlap
 
@@ -148,11 +159,10 @@ def parse_study(text: str, source: str = "study") -> Study:
 
     try:
         table = tomllib.loads(text)
-        blocks = table.pop("block", [])
+        blocks, own = table.pop("block", []), from_outline(table.pop("own", {}))
         values = _values(table, Study, "name", "description", "solvers")
-        return Study(
-            **values, blocks=tuple(Block(**_values(block, Block)) for block in blocks)
-        )
+        grids = tuple(Block(**_values(block, Block)) for block in blocks)
+        return Study(**values, blocks=grids, own=own)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{source}: {error}") from error
 
@@ -160,7 +170,7 @@ def parse_study(text: str, source: str = "study") -> Study:
 def study_text(study: Study) -> str:
     """The study as TOML; `parse_study` gives it back."""
     blocks = [f"\n[[block]]\n{_toml(block)}" for block in study.blocks]
-    return _toml(study) + "".join(blocks)
+    return _toml(study) + "".join(blocks) + outline(study.own, study.instances())
 
 
 def differences(study: Study, other: Study) -> list[str]:
@@ -168,7 +178,7 @@ def differences(study: Study, other: Study) -> list[str]:
 
     Solvers do not: each is compared with the others on the same instances.
     """
-    may_differ = ("description", "solvers", "reference_solvers")
+    may_differ = ("description", "solvers", "reference_solvers", "own")
     return [
         f"{f.name}: {getattr(study, f.name)!r} against {getattr(other, f.name)!r}"
         for f in fields(Study)
@@ -192,7 +202,7 @@ def _toml(table: Study | Block) -> str:
     return "".join(
         f"{f.name} = {json.dumps(value, ensure_ascii=False)}\n"
         for f in fields(table)
-        if (value := getattr(table, f.name)) is not None and f.name != "blocks"
+        if (value := getattr(table, f.name)) is not None and f.name not in _APART
     )
 
 
@@ -205,13 +215,13 @@ def _filled(block: Block, base: Block) -> Block:
     return replace(block, **missing)
 
 
-def _instances(grid: Block, seed: int) -> Iterator[Cell]:
-    """The instances of one seed; dimensions too small for a problem are left out."""
+def _instances(grid: Block, seed: int, own: Own) -> Iterator[Cell]:
+    """The instances of one seed; dimensions that a problem lacks are left out."""
     assert grid.budget is not None
     for n in grid.dimensions or ():
         for channel in grid.channels or ():
             for problem in grid.problems or ():
-                if n >= min_dimension(problem):
+                if own.has_dimension(problem, n):
                     yield Cell(problem, n, channel, seed, grid.budget, "")
 
 
@@ -224,18 +234,27 @@ def _values(
     """The table as arguments of `cls`, lists as tuples and "all" spelt out."""
     if not isinstance(table, dict):
         raise ValueError("block: write [[block]], not block = ...")
-    known = [f.name for f in fields(cls) if f.name != "blocks"]
+    known = [f.name for f in fields(cls) if f.name not in _APART]
     if unknown := sorted(set(table) - set(known)):
         raise ValueError(
             f"unknown key {', '.join(unknown)}; allowed: {', '.join(known)}"
         )
     if missing := [key for key in required if key not in table]:
         raise ValueError(f"{', '.join(missing)} is missing")
-    everything = {"problems": problem_names(), "channels": channel_names()}
-    return {
-        key: everything[key] if value == "all" and key in everything else _frozen(value)
-        for key, value in table.items()
+    return {key: _spelt_out(key, value) for key, value in table.items()}
+
+
+def _spelt_out(key: str, value: Any) -> Any:
+    """What a word for many names stands for; lists as tuples."""
+    words = {
+        ("problems", "all"): problem_names,
+        ("problems", "instruments"): instrument_names,
+        ("problems", "walled"): walled_names,
+        ("channels", "all"): channel_names,
     }
+    if isinstance(value, str) and (key, value) in words:
+        return words[key, value]()
+    return _frozen(value)
 
 
 def _frozen(value: Any) -> Any:
@@ -253,7 +272,7 @@ def _check_strings(study: Study) -> None:
         _check_list(f"study {study.name!r}: {key}", names, str)
 
 
-def _check_grid(study: str, grid: Block) -> None:
+def _check_grid(study: str, grid: Block, own: Own) -> None:
     """Whether a filled block says everything, in values that exist."""
     kinds = {"problems": str, "channels": str, "dimensions": int, "seeds": int}
     for key, kind in kinds.items():
@@ -262,10 +281,7 @@ def _check_grid(study: str, grid: Block) -> None:
         raise ValueError(f"study {study!r}: budget: {grid.budget!r} is not >= 1")
     if any(n < 1 for n in grid.dimensions or ()):
         raise ValueError(f"study {study!r}: dimensions: {grid.dimensions} has n < 1")
-    for problem in grid.problems or ():
-        min_dimension(problem)
-    for channel in grid.channels or ():
-        get_channel(channel)
+    own.check(grid.problems or (), grid.channels or (), grid.dimensions or ())
 
 
 def _check_list(where: str, values: Collection[Any], kind: type) -> None:
