@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ def start_point(x0: Any) -> Array:
     return x
 
 
-def point(name: str, x: Any, n: int | None = None) -> Array:
+def point(
+    name: str, x: Any, n: int | None = None, largest: float = LARGEST_COORDINATE
+) -> Array:
     """A read-only float copy of a point, with `n` entries if `n` is given."""
     raw = np.asarray(x)
     if raw.dtype.kind not in "biuf":
@@ -42,10 +45,8 @@ def point(name: str, x: Any, n: int | None = None) -> Array:
         raise ValueError(f"{name} must be {wanted}, but has shape {raw.shape}")
     if not np.all(np.isfinite(clean)):
         raise ValueError(f"{name} must be finite, but is {clean}")
-    if clean.size and np.abs(clean).max() > LARGEST_COORDINATE:
-        raise ValueError(
-            f"{name} must be at most {LARGEST_COORDINATE:g} in size, but is {clean}"
-        )
+    if clean.size and np.abs(clean).max() > largest:
+        raise ValueError(f"{name} must be at most {largest:g} in size, but is {clean}")
     clean.flags.writeable = False
     return clean
 
@@ -171,6 +172,27 @@ def count(name: str, value: Any) -> int:
     if clean < 1:
         raise ValueError(f"{name} must be >= 1, but is {clean}")
     return clean
+
+
+def whole(name: str, value: Any) -> int:
+    """A whole number >= 0, as such: no float, no truth value."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} must be a whole number >= 0, but is {value!r}")
+    return value
+
+
+def text(name: str, value: Any) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, but is {value!r}")
+    return value
+
+
+def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
+    """One of the texts allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {list(allowed)}, but is {value!r}")
+    return str(value)
 
 
 def function(name: str, value: Any) -> Any:

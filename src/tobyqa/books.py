@@ -5,33 +5,40 @@ An event is a record as a journal has it:
 ========  =========================  =================================================
 event     fields                     meaning
 ========  =========================  =================================================
-ask       id, x                      a trial was handed out
+ask       id, x, why                 a trial was handed out
 tell      id, x, t, value, sigma     a reading of a trial; of the point x if id is None
 fail      id, t, reason              the measurement of a trial failed
 stop      status                     the search was ended from outside
 continue  maxfev                     a search that had ended goes on, with this budget
 undo                                 the latest reading or failure is withdrawn
+saved                                the run was saved here; counts for nothing
 ========  =========================  =================================================
+
+and those of `changes.py`, which `undo` withdraws too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from .result import History, Status
-from .state import Gauges, Observation
+from .changes import CHANGES, checked_change, fixed_after
+from .result import Status
+from .state import Why
 
 Array = NDArray[np.float64]
 Event = dict[str, Any]
 
 READINGS = ("tell", "fail")  # events that make a row of the history
+WITHDRAWABLE = (*READINGS, *CHANGES)
+ENDS = (Status.STOPPED.name, Status.CALLBACK.name)  # those that come from outside
 
 
 @dataclass(frozen=True)
@@ -40,50 +47,131 @@ class Trial:
 
     id: int | None
     x: Array
+    why: Why | None = None  # what for; None: that was not kept
+
+
+class RecordError(ValueError):
+    """An event that cannot be one of a run, with its place among them."""
+
+    def __init__(self, place: int, reason: object) -> None:
+        super().__init__(f"event {place}: {reason}")
+        self.place, self.reason = place, reason
 
 
 def checked_events(events: Iterable[Event], n: int) -> list[Event]:
-    """Records of a file with points as arrays, or an error that says what is wrong."""
-    return [_checked(event, n) for event in events]
+    """Records of a file with points as arrays, every field as `tell` would have it.
 
-
-def _checked(event: Event, n: int) -> Event:
-    kind, clean = event["event"], dict(event)
-    if kind == "ask" or (kind == "tell" and event["id"] is None):
-        clean["x"] = _check.point("x", event["x"], n)
-    if kind in READINGS:
-        clean["t"] = _check.time("t", event["t"])
-    if kind == "tell":
-        clean["value"] = _check.reading("value", event["value"])
-        if event.get("sigma") is not None:
-            clean["sigma"] = _check.non_negative("sigma", event["sigma"])
-    if kind == "continue" and event["maxfev"] is not None:
-        clean["maxfev"] = _check.count("maxfev", event["maxfev"])
+    Raises
+    ------
+    RecordError
+        If a field is missing or not what it has to be.
+    """
+    clean = []
+    for place, event in enumerate(events):
+        try:
+            clean.append({**event, **_checked(event, n)})
+        except KeyError as error:
+            raise RecordError(place, f"the field {error} is missing") from None
+        except (TypeError, ValueError) as error:
+            raise RecordError(place, error) from None
     return clean
 
 
-def counting(events: Iterable[Event]) -> list[Event]:
+def _checked(event: Event, n: int) -> Event:
+    """The fields of an event, or an error that names the one that is wrong."""
+    kind = event["event"]
+    if kind == "ask":
+        # Its own points may lie beyond what a user may say: x0 and a radius add up.
+        x = _check.point("x", event["x"], n, largest=math.inf)
+        return {"id": _check.whole("id", event["id"]), "x": x}
+    if kind == "tell":
+        return _checked_reading(event, n)
+    if kind == "fail":
+        return {
+            "id": _check.whole("id", event["id"]),
+            "t": _check.time("t", event["t"]),
+            "reason": _check.text("reason", event.get("reason", "")),
+        }
+    if kind == "stop":
+        return {"status": _check.one_of("status", event["status"], ENDS)}
+    if kind == "continue":
+        maxfev = event["maxfev"]
+        return {"maxfev": None if maxfev is None else _check.count("maxfev", maxfev)}
+    if kind in CHANGES:
+        return checked_change(event)
+    if kind not in ("undo", "saved"):
+        raise ValueError(f"unknown event {kind!r}")
+    return {}
+
+
+def _checked_reading(event: Event, n: int) -> Event:
+    trial, sigma = event["id"], event.get("sigma")
+    return {
+        "id": None if trial is None else _check.whole("id", trial),
+        "x": None if trial is not None else _check.point("x", event["x"], n),
+        "t": _check.time("t", event["t"]),
+        "value": _check.reading("value", event["value"]),
+        "sigma": None if sigma is None else _check.non_negative("sigma", sigma),
+    }
+
+
+def counting(events: Iterable[Event], notes: list[str] | None = None) -> list[Event]:
     """The events that have not been withdrawn.
 
     Whatever came after a withdrawn reading goes with it: the next trial, an end.
+
+    An earlier version could be interrupted after it had written a record and before
+    the record counted, and went on as if nothing had been written. Its files are read
+    as it went on: of two records that ask for one trial the first counts; of two that
+    answer one trial the second, as a correction of the first; the answer of a trial
+    that was withdrawn is a reading nobody asked for; and a withdrawal of nothing is
+    passed over. `notes` takes up where this was so.
     """
     live: list[Event] = []
+    asked: dict[int, Array] = {}  # all trials with their points, withdrawn or not
+    notes = [] if notes is None else notes
     for event in events:
-        if event["event"] != "undo":
+        if event["event"] == "undo":
+            _withdraw(live, notes)
+        elif event.get("id") is not None:
+            live += _mended(event, live, asked, notes)
+        elif event["event"] != "saved":
             live.append(event)
-            continue
-        while live and live[-1]["event"] not in READINGS:
-            live.pop()
-        if not live:
-            raise ValueError("there is no reading to withdraw")
-        live.pop()
     return live
 
 
-def budget(events: Sequence[Event], at_first: int | None) -> int | None:
-    """The latest budget; the one event whose effect is never withdrawn."""
-    stated = (e["maxfev"] for e in reversed(events) if e["event"] == "continue")
-    return next(stated, at_first)
+def _mended(
+    event: Event, live: list[Event], asked: dict[int, Array], notes: list[str]
+) -> list[Event]:
+    """An event of a trial, as it counts after those that do."""
+    trial, is_ask = event["id"], event["event"] == "ask"
+    places = (k for k in reversed(range(len(live))) if live[k].get("id") is not None)
+    before = next(places, None)
+    is_same = before is not None and live[before]["id"] == trial
+    is_asked = is_same and before is not None and live[before]["event"] == "ask"
+    if is_ask:
+        asked[trial] = event["x"]
+    if is_ask != is_asked or trial not in asked:
+        return [event]
+    if is_ask:
+        notes.append(f"trial {trial} was asked for twice, the first time counts")
+        return []
+    if is_same and before is not None:
+        notes.append(f"trial {trial} was answered twice, the second answer counts")
+        del live[before]
+        return [event]
+    notes.append(f"trial {trial} was withdrawn, its answer counts as not asked for")
+    return [{**event, "id": None, "x": asked[trial]}] if "value" in event else []
+
+
+def _withdraw(live: list[Event], notes: list[str]) -> None:
+    """Take the latest reading or change out, and what came after it."""
+    places = (k for k in reversed(range(len(live))) if live[k]["event"] in WITHDRAWABLE)
+    latest = next(places, None)
+    if latest is None:
+        notes.append("a reading was withdrawn where there was none")
+    else:
+        del live[latest:]
 
 
 class Books(NamedTuple):
@@ -96,20 +184,38 @@ class Books(NamedTuple):
     ended: Status | None = None  # from outside
     is_numbered: bool = True  # readings are timed by their number
     latest: float = 0.0  # time of the latest row
+    maxfev: int | None = None  # the budget, as it was said last
+    extended: int = 0  # the budget, as it was extended last
+    changes: int = 0
+    fixed: Mapping[str, float] = MappingProxyType({})  # since the search began
+    dropped: int = 0  # trials given up for that
 
     def after(self, event: Event) -> Books:
         """The books with one more event, or an error if it cannot come next."""
         kind = event["event"]
         if kind == "ask":
-            trial = Trial(event["id"], event["x"])
+            trial = Trial(event["id"], event["x"], _why(event))
             return self._replace(asked=self.asked + 1, pending=trial)
         if kind == "stop":
             return self._replace(ended=Status[event["status"]])
         if kind == "continue":
-            return self._replace(ended=None, failures=0)
-        if kind not in READINGS:
-            raise ValueError(f"unknown event {kind!r}")
-        return self._after_reading(event)
+            return self._replace(ended=None, failures=0, maxfev=event["maxfev"])
+        if kind in CHANGES:
+            return self._after_change(event)
+        return self if kind == "saved" else self._after_reading(event)
+
+    def _after_change(self, event: Event) -> Books:
+        is_dropped = self.pending is not None and self.pending.id in event.get(
+            "drops", ()
+        )
+        return self._replace(
+            changes=self.changes + 1,
+            maxfev=event.get("maxfev", self.maxfev),
+            extended=event.get("maxfev", self.extended),
+            fixed=fixed_after(self.fixed, event),
+            pending=None if is_dropped else self.pending,
+            dropped=self.dropped + is_dropped,
+        )
 
     def _after_reading(self, event: Event) -> Books:
         trial, pending = event["id"], self.pending
@@ -125,10 +231,31 @@ class Books(NamedTuple):
             latest=event["t"],
         )
 
+    @staticmethod
+    def of(events: Sequence[Event], maxfev: int | None) -> Books:
+        """The books of a whole run, begun with this budget.
+
+        One said when the run went on is the one thing that is never withdrawn.
+        """
+        books, live = Books(), counting(events)
+        for event in live:
+            try:
+                books = books.after(event)
+            except ValueError as error:
+                place = next(k for k, e in enumerate(events) if e is event)
+                raise RecordError(place, error) from None
+        extensions = {id(e) for e in live if e["event"] == "extend"}
+        stated = (
+            e["maxfev"]
+            for e in reversed(events)
+            if e["event"] == "continue" or id(e) in extensions
+        )
+        return books._replace(maxfev=next(stated, maxfev))
+
     @property
     def answered(self) -> int:
         """Trials that have their reading, or have failed."""
-        return self.asked - (self.pending is not None)
+        return self.asked - (self.pending is not None) - self.dropped
 
     def default_time(self) -> float:
         """Of a row without a time of its own: its number, or that of the row before."""
@@ -151,40 +278,7 @@ class Books(NamedTuple):
             f"{waiting}); tell(x, value) takes points that were not asked for"
         )
 
-    def observation(self, event: Event, answers: bool) -> Observation:
-        """A reading or failure as a method sees it; `self`: the books before it."""
-        sigma, pending = event.get("sigma"), self.pending
-        return Observation(
-            x=event["x"] if event["id"] is None or pending is None else pending.x,
-            t=event["t"],
-            value=event.get("value", math.nan),
-            sigma=math.nan if sigma is None else sigma,
-            trial=event["id"],
-            answers=answers,
-        )
 
-
-class Row(NamedTuple):
-    """An observation, and where the search stood after it."""
-
-    seen: Observation
-    accepted: bool
-    centre: Array
-    gauges: Gauges
-
-
-def history(rows: Sequence[Row], n: int) -> History:
-    """The rows as arrays, for `n` variables."""
-    seen = [row.seen for row in rows]
-    return History(
-        x=np.array([o.x for o in seen]).reshape(-1, n),
-        t=np.array([o.t for o in seen]),
-        value=np.array([o.value for o in seen]),
-        sigma=np.array([o.sigma for o in seen]),
-        asked=np.array([o.asked for o in seen], dtype=bool),
-        accepted=np.array([row.accepted for row in rows], dtype=bool),
-        centre=np.array([row.centre for row in rows]).reshape(-1, n),
-        radius=np.array([row.gauges.radius for row in rows]),
-        gradient=np.array([row.gauges.gradient for row in rows]),
-        gradient_std=np.array([row.gauges.gradient_std for row in rows]),
-    )
+def _why(event: Event) -> Why | None:
+    """What a trial is for, if its version kept it and this one knows it."""
+    return Why.__members__.get(str(event.get("why")))

@@ -1,12 +1,14 @@
 """Readings as CSV tables: those one already has, and those of a run.
 
-Columns are the variables' names, ``t``, ``value`` and, if there are any, ``sigma``.
+Columns are the variables' names, ``t``, ``value`` and, if there are any, ``sigma``. A
+name that a spreadsheet would take for a formula has an apostrophe before it.
 """
 
 from __future__ import annotations
 
 import csv
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 
 from . import _check
 from .optimizer import Optimizer
-from .program import parse_number
+from .protocol import parse_number
+from .text import as_cell, from_cell, printable
 
 Array = NDArray[np.float64]
 _RUN_COLUMNS = ("t", "value", "sigma", "asked", "reason")
@@ -35,10 +38,10 @@ class Readings:
     sigma: Array | None  # (N,), NaN where there is none
     notes: tuple[str, ...] = ()  # what the user should know
 
-    @property
-    def lowest_point(self) -> tuple[float, ...]:
-        """Where the lowest reading was taken."""
-        return tuple(map(float, self.x[self.value.argmin()]))
+    def best_point(self, *, largest: bool) -> tuple[float, ...]:
+        """Where the lowest reading was taken, or the largest."""
+        best = self.value.argmax() if largest else self.value.argmin()
+        return tuple(map(float, self.x[best]))
 
     def tell_rest(self, opt: Optimizer) -> None:
         """Tell what is missing if a crash cut short the telling."""
@@ -54,11 +57,13 @@ class Readings:
 def read_readings(
     path: str, names: Sequence[str] | None, *, times_needed: bool
 ) -> Readings:
-    """Read a table of readings; without `names`, the variables are in the head.
+    """Read a table of readings whose variables are `names`.
 
-    Unless `times_needed`, they are numbered in the order of their rows.
-    Rows without a value are failed measurements and are passed over, so that the table
-    of a run can be read back. Columns that mean nothing here are passed over too.
+    The table of a run can be read back without them. Any other may have columns that
+    are no knobs, so nothing becomes a variable that was not named; columns that mean
+    nothing here are passed over, with a note.
+    Unless `times_needed`, readings are numbered in the order of their rows.
+    Rows without a value are failed measurements and are passed over.
 
     Raises
     ------
@@ -69,8 +74,8 @@ def read_readings(
         rows = list(_rows(path, file))
     if not rows:
         raise ValueError(f"{path} is empty")
-    head = [name.strip() for name in rows[0][1]]
-    names = _variables(head) if names is None else list(names)
+    head = [from_cell(name.strip()) for name in rows[0][1]]
+    names = _variables(path, head) if names is None else list(names)
     _check_head(path, head, names, times_needed)
     value_at = head.index("value")
     readings = [row for row in rows[1:] if _cell(path, head, row, value_at)]
@@ -108,8 +113,16 @@ def _rows(path: str, file: TextIO) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
 
 
-def _variables(head: list[str]) -> list[str]:
-    return [name for name in head if name not in RESERVED]
+def _variables(path: str, head: list[str]) -> list[str]:
+    """The variables of a table that a run has written; of others, they must be said."""
+    names = [name for name in head if name not in RESERVED]
+    if not RESERVED.issubset(head):
+        flags = shlex.join(f"--name={name}" for name in names)
+        raise ValueError(
+            f"{path}: which columns are variables? Name them, in order, with --name or "
+            f"names; if all but {', '.join(sorted(RESERVED))} are: {flags}"
+        )
+    return names
 
 
 def _check_head(
@@ -165,15 +178,18 @@ def _notes(path: str, unused: list[str], without_value: int) -> tuple[str, ...]:
 
 
 def write_readings(opt: Optimizer, file: TextIO) -> None:
-    """The readings of a run as a table; `read_readings` takes it."""
+    """The readings of a run as a table; `read_readings` takes it.
+
+    Names and reasons are made harmless, to terminals and spreadsheets.
+    """
     writer = csv.writer(file, lineterminator="\n")
     names = [f"{n}_variable" if n in RESERVED else n for n in opt.names]
-    writer.writerow([*names, *_RUN_COLUMNS])
+    writer.writerow([*(as_cell(printable(n)) for n in names), *_RUN_COLUMNS])
     history = opt.result().history
     for k, reason in enumerate(opt.reasons):
         numbers = [*history.x[k], history.t[k], history.value[k], history.sigma[k]]
         asked = "yes" if history.asked[k] else "no"
-        writer.writerow([*map(_text, numbers), asked, reason])
+        writer.writerow([*map(_text, numbers), asked, as_cell(printable(reason))])
 
 
 def _text(number: Any) -> str:

@@ -79,7 +79,7 @@ def _scipy(fun: Instrument, method: str) -> Array:
     return np.asarray(result.x)
 
 
-def main() -> None:
+def main() -> int:
     """Print the table."""
     print(
         f"{N} variables, {BUDGET} readings, noise {NOISE}, drift {DRIFT} per reading "
@@ -99,6 +99,7 @@ def main() -> None:
         f"\ntobyqa ends {best.median / ours.median:.0f} times closer to the minimum "
         f"than {best.solver}."
     )
+    return 0
 
 
 if __name__ == "__main__":

@@ -6,70 +6,140 @@ restores it bit by bit: that is how saved runs, journals, copies and `undo` work
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterable, Mapping
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _check
 from .books import (
+    ENDS,
     READINGS,
+    WITHDRAWABLE,
     Books,
     Event,
-    Row,
     Trial,
-    budget,
     checked_events,
     counting,
 )
+from .course import Course, replayed
 from .journal import Journal, StrPath
 from .result import Status
 from .setup import Clock, Setup, stored_setup
-from .state import Observation
 
-Array = NDArray[np.float64]
 _log = logging.getLogger(__name__)
-
-_ROUNDING = 1e-6  # of the distance from x0, by which a replay may differ elsewhere
 
 
 class EventLog:
     """A run: what was said, what happened, and the search that this has led to.
 
-    It grows by `record` and by nothing else. A copy is rebuilt from header and events,
-    in memory: it never has the journal of the original.
+    It grows by `record` and by nothing else. `events`, `books` and `course` first make
+    up for what an interrupt or an error has left undone: an event has happened once it
+    is on the disk (without a journal: in the list), wherever the call that recorded it
+    was cut short. A search that was interrupted is begun anew; it cannot go back.
+
+    A copy is rebuilt in memory: it never has the journal of the original.
     """
 
     def __init__(self, setup: Setup, events: Iterable[Event] = ()) -> None:
         self.setup = setup
-        self.events = list(events)  # all that happened, withdrawn or not
         self.journal: Journal | None = None
-        self._replay()
+        self._events = list(events)
+        self._offered: Event = {}  # the latest that was to be written
+        self._counted = len(self._events), Books.of(self._events, setup.maxfev)
+        # Nothing yet to replay: what a method objects to is said at once.
+        self._course = None if self._events else Course(setup)
 
     @staticmethod
     def stored(
         header: Mapping[str, Any], events: Iterable[Event], clock: Clock | None
     ) -> EventLog:
-        """The run of a file.
+        """The run of these records; its search is replayed when it is needed.
 
         Raises
         ------
-        ValueError
-            If the records are not those of a run.
+        ValueError, TypeError
+            If they are not those of a run; RecordError if it is one after the header.
         """
-        try:
-            setup = stored_setup(header, clock)
-            return EventLog(setup, checked_events(events, setup.task.x0.size))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"this is no run that can be replayed: {type(error).__name__} {error}"
-            ) from error
+        setup = stored_setup(header, clock)
+        return EventLog(setup, checked_events(events, setup.x0.size))
 
     def __reduce__(self) -> tuple[Any, ...]:
         header, clock = self.setup.header(), self.setup.clock
         return EventLog.stored, (header, self.events, clock)
+
+    # -- what is known ---------------------------------------------------------------
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """All that happened, withdrawn or not."""
+        if self.journal is not None:
+            self._settle()
+        return self._events
+
+    def _settle(self) -> None:
+        """Take up the event that was written by a call which was then interrupted."""
+        if self.journal is not None and self.journal.events > len(self._events):
+            self._events.append(self._offered)
+
+    @property
+    def books(self) -> Books:
+        """What the events add up to without the method."""
+        events = self.events
+        count, books = self._counted
+        if count < len(events):
+            latest = events[count:]
+            if any(event["event"] == "undo" for event in latest):
+                books = Books.of(events, self.setup.maxfev)
+            else:
+                books = functools.reduce(Books.after, latest, books)
+            self._counted = len(events), books
+        return books
+
+    @property
+    def course(self) -> Course:
+        """The search that the events have led to."""
+        return self._caught_up()
+
+    def _caught_up(self) -> Course:
+        try:
+            if (course := self._advanced()) is not None:
+                return course
+        except MemoryError:
+            raise
+        except Exception:
+            # The call that recorded the event was interrupted before it could withdraw
+            # what the method cannot take in: the replay leaves it out.
+            _log.debug("the search is begun anew", exc_info=True)
+        course = replayed(self.setup, counting(self.events))
+        course.taken = len(self.events)
+        self._course = course
+        return course
+
+    def _advanced(self) -> Course | None:
+        """The search after the latest events, or None if only a replay leads there."""
+        course, events = self._course, self.events
+        if course is None or course.taken == len(events):
+            return course
+        # From here to the end nobody else has it: an interrupt leaves it half-way.
+        self._course = None
+        for event in events[course.taken :]:
+            if event["event"] == "undo":
+                return None
+            course.take(event)
+        course.taken = len(events)
+        self._course = course
+        return course
+
+    def close(self) -> None:
+        """Release the journal, if there is one."""
+        self._settle()
+        if self.journal is not None:
+            self.journal.close()
 
     @property
     def status(self) -> Status:
@@ -79,9 +149,9 @@ class EventLog:
             return books.ended
         if books.failures >= self.setup.max_failures:
             return Status.FAILURES
-        if self.state.status is not Status.RUNNING:
-            return self.state.status
-        if self.maxfev is not None and books.answered >= self.maxfev:
+        if (status := self.course.state.status) is not Status.RUNNING:
+            return status
+        if books.maxfev is not None and books.answered >= books.maxfev:
             return Status.MAXFEV
         return Status.RUNNING
 
@@ -95,100 +165,80 @@ class EventLog:
     @property
     def reasons(self) -> list[str]:
         """Why measurements failed, one text per row of the history, mostly empty."""
-        rows = (event for event in self.live if event["event"] in READINGS)
+        rows = (e for e in counting(self.events) if e["event"] in READINGS)
         return [event.get("reason", "") for event in rows]
 
     # -- how it grows ----------------------------------------------------------------
 
     def record(self, event: Event) -> None:
-        """Put an event on the disk, then let it count."""
-        if self.journal is not None:
-            self.journal.append(event)
-        self.events.append(event)
+        """Put an event on the disk, then let it count.
+
+        A reading or change that the method cannot take in is withdrawn at once, by a
+        further event, and the method's error raised.
+        """
+        if event["event"] not in WITHDRAWABLE:
+            self._put(event)
+            return
+        self._caught_up()
+        self._put(event)
         try:
-            self._apply(event)
+            self._advanced()
         except Exception:
-            # What a method cannot take in must not keep the run from being replayed.
-            if event["event"] in READINGS:
-                self.record({"event": "undo"})
+            self._put({"event": "undo"})
             raise
+
+    def _put(self, event: Event) -> None:
+        """From here on the event has happened, or an error says why not."""
+        self._settle()
+        self._offered = {**event, "at": time.time()}
+        if self.journal is None:
+            self._events.append(self._offered)
+            return
+        if what := self.journal.lost():
+            self._move(self.journal, what)
+        self.journal.append(self._offered)
+
+    def _move(self, journal: Journal, what: str) -> None:
+        """Go on in a new file, since the old one is not what it was."""
+        header = self.setup.header()
+        self.journal = journal.successor(what, header, self._events)
+        _log.warning(
+            "%s %s while its run was going on; all is in %s now and goes on there",
+            journal.path,
+            what,
+            self.journal.path,
+        )
+        journal.close()
 
     def ask(self) -> Trial:
         """The trial that waits, or else the proposal as a new one."""
         if self.books.pending is None:
-            x = self.proposal.x
+            course = self.course
+            x, why = course.place.x, course.why.name
             x.flags.writeable = False
-            self.record({"event": "ask", "id": self.books.asked, "x": x})
-        assert self.books.pending is not None
-        return self.books.pending
+            self.record({"event": "ask", "id": self.books.asked, "x": x, "why": why})
+        pending = self.books.pending
+        assert pending is not None
+        return pending
 
     def stop(self, status: Status) -> None:
         """End the search from outside."""
-        if status not in (Status.STOPPED, Status.CALLBACK):
+        if status.name not in ENDS:
             raise ValueError(
                 f"status must be Status.STOPPED or Status.CALLBACK, but is {status!r}"
             )
         self.record({"event": "stop", "status": status.name})
 
     def undo(self) -> None:
-        """Withdraw the latest reading or failure, or raise ValueError."""
-        event = {"event": "undo"}
-        counting([*self.events, event])
-        self.record(event)
+        """Withdraw the latest reading, failure or change, or raise ValueError."""
+        if not (self.books.rows or self.books.changes):
+            raise ValueError("there is no reading to withdraw")
+        self.record({"event": "undo"})
 
     def begin_journal(self, path: StrPath | None) -> None:
         """From now on events go into a new file as well; None: there is none."""
         if path is not None:
             self.journal = Journal(path, self.setup.header())
-
-    def catch_up(self) -> None:
-        """Let count what was recorded when the method was interrupted."""
-        if self._applied < len(self.events):
-            self._replay()
-
-    def _replay(self) -> None:
-        """From the beginning: the only way back, since a search only goes on."""
-        self._search = self.setup.searcher.begin(self.setup.task)
-        self.proposal, self.state = next(self._search)
-        self._trial: int | None = None  # in which that proposal went out
-        self.books = Books()
-        self.rows: list[Row] = []
-        self.live: list[Event] = []  # the events that have not been withdrawn
-        self._applied = 0
-        for event in counting(self.events):
-            self._apply(event)
-        self.maxfev = budget(self.events, self.setup.maxfev)
-        self._applied = len(self.events)
-
-    def _apply(self, event: Event) -> None:
-        """An event, new or replayed: the only place where anything changes."""
-        kind = event["event"]
-        if kind == "undo":
-            self._replay()
-            return
-        books = self.books.after(event)
-        if kind in READINGS:
-            answers = event["id"] is not None and event["id"] == self._trial
-            seen = self.books.observation(event, answers)
-            self._send(seen)
-            # A copy: a row of the table would keep that whole table alive.
-            centre = self.state.centre_point.copy()
-            self.rows.append(Row(seen, self.state.accepted, centre, self.state.gauges))
-        elif kind == "continue":
-            self._send(None)
-            self.maxfev = event["maxfev"]
-        elif kind == "ask":
-            x, x0 = event["x"], self.setup.task.x0
-            is_proposal = _is_same_place(x, self.proposal.x, x0)
-            self._trial = event["id"] if is_proposal else None
-        self.books = books
-        self.live.append(event)
-        self._applied += 1
-
-    def _send(self, observation: Observation | None) -> None:
-        proposal, self.state = self._search.send(observation)
-        if proposal is not self.proposal:
-            self.proposal, self._trial = proposal, None
 
     # -- what can come next ----------------------------------------------------------
 
@@ -226,11 +276,11 @@ class EventLog:
 
     def _trial_at(self, x: Any) -> Trial:
         """The trial that waits, if it is at this point."""
-        x = _check.point("x", x, self.setup.task.x0.size)
-        pending = self.books.pending
+        n, pending = self.setup.x0.size, self.books.pending
+        x = _check.point("x", x, n, largest=math.inf)
         if pending is not None and np.array_equal(x, pending.x):
             return pending
-        return Trial(None, x)
+        return Trial(None, _check.point("x", x, n))
 
     def _time(self, t: float | None) -> float:
         """When a reading was taken: as stated, by the clock, or its number."""
@@ -244,14 +294,3 @@ class EventLog:
                 "clock"
             )
         return self.books.default_time()
-
-
-def _is_same_place(x: Array, y: Array, x0: Array) -> bool:
-    """Whether a trial in the log is what the method proposes now.
-
-    On another machine a replay differs by rounding. Another version of the method may
-    propose something else altogether, which the trial's reading is no answer to.
-    """
-    if x is y or np.array_equal(x, y):
-        return True
-    return bool(np.abs(x - y).max() <= _ROUNDING * np.abs(x - x0).max())

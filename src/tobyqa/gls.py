@@ -22,7 +22,7 @@ product X_w' X_w would cost it every digit, and it needs the recovery operator i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ _JITTER = 1e-10  # relative, on the diagonal of the signal's covariance
 _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
 _SURELY_DETERMINED = 1e-3  # pivots of a Cholesky factor, its columns of equal length
+_LARGEST_SQUARE = 1e300  # of a misfit: readings of 1e100 where there was nothing
 _A_DIGIT = 1e-3  # least pivot of a new row, in units of its noise
 
 
@@ -88,16 +89,6 @@ class Solution:
         y_w = np.append(self.y_w, (y - w @ self.y_w) / root)
         return _solved(L, X_w, y_w, spread)
 
-    def rescaled(self, scale: Array) -> Solution:
-        """The same, with each column of X divided by its `scale`."""
-        return replace(
-            self,
-            criterion=self.criterion - 2.0 * float(np.log(scale).sum()),
-            beta=self.beta * scale,
-            X_w=self.X_w / scale,
-            V=self.V * scale[:, None],
-        )
-
 
 def solve(
     signal: Array, noise: Array, X: Array, y: Array, spread: float
@@ -123,7 +114,8 @@ def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
     V, log_det = _pseudo_inverse(X_w.T @ X_w)
     beta = V @ (V.T @ (X_w.T @ y_w))
     residual = y_w - X_w @ beta
-    square = float(residual @ residual)
+    with np.errstate(over="ignore"):
+        square = min(float(residual @ residual), _LARGEST_SQUARE)
     log_nu, cost = _noise(square, spare, spread)
     lam, _ = lapack.dtrtrs(L, residual, lower=1, trans=1)
     scale = math.exp(-0.5 * log_nu)

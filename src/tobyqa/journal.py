@@ -1,118 +1,47 @@
-"""A run as a file of JSON lines: a header, then one record per event.
+"""A run as an append-only file that a crash cannot spoil, and whole files of a run.
 
 The file only ever grows. A record is written, flushed and synced to the disk before
 the event counts, so nothing that was measured can be lost. What a crash leaves behind
 is at most one torn last line, which reading tolerates and reports. `write` makes a
-whole file of the same format at once.
+whole file of the same format at once (see `lines`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import json
+import itertools
 import os
-import sys
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
+from .lines import End, Log, full, holds_run, is_run, plain, read, sealed
+from .outfile import (
+    PRIVATE,
+    JournalError,
+    StrPath,
+    lock,
+    open_regular,
+    read_regular,
+    replace_file,
+    sync_directory,
+)
 
-from ._version import __version__
+__all__ = [
+    "Journal",
+    "JournalError",
+    "StrPath",
+    "holds_run",
+    "read",
+    "write",
+    "write_output",
+]
 
-FORMAT = "tobyqa-run"
-FORMAT_VERSION = 1
-
-# What may differ when a run is continued: the budget can be extended, and records of
-# one format mean the same in every version of the package.
-_MAY_DIFFER = {"format", "format_version", "package_version", "maxfev", "at"}
-
-StrPath = str | os.PathLike[str]
-
-
-class JournalError(OSError):
-    """The journal cannot be used or written; what it holds is intact."""
-
-
-@dataclass(frozen=True)
-class Log:
-    """What a file holds."""
-
-    header: dict[str, Any]
-    events: list[dict[str, Any]]
-    torn: str  # the remains of a record that a crash cut short, mostly empty
-    size: int  # bytes up to the end of the last sound record
-
-
-def read(path: StrPath) -> Log:
-    """Read a run.
-
-    Raises
-    ------
-    ValueError
-        If the file is no run, one of another format version, or corrupt; the error
-        names the line.
-    """
-    data = Path(path).read_bytes()
-    records: list[dict[str, Any]] = []
-    size, torn = 0, ""
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        is_last = number == len(lines)
-        if is_last and not line:
-            break
-        try:
-            record = json.loads(line)
-            if not isinstance(record, dict) or "event" not in record:
-                raise ValueError("not a record")
-        except ValueError as error:
-            # Only the last line can be half-written: each is synced before the next.
-            rest = b"\n".join(lines[number:])
-            if number > 1 and not rest:
-                torn = line.decode("utf-8", "replace")
-                break
-            raise ValueError(
-                f"{os.fspath(path)}, line {number} is corrupt: {error}"
-            ) from None
-        records.append(record)
-        size += len(line) + (not is_last)
-    _check_header(path, records[0] if records else {})
-    return Log(records[0], records[1:], torn, size)
-
-
-def holds_run(path: StrPath) -> bool:
-    """Whether a run was begun in this file; a torn header alone is none."""
-    try:
-        return b"\n" in Path(path).read_bytes()
-    except FileNotFoundError:
-        return False
-
-
-def write(
-    path: StrPath, header: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
-) -> None:
-    """Write a whole run; an older file stays in place until the new one is complete."""
-    target = Path(path)
-    temporary = target.with_name(target.name + ".part")
-    with open(temporary, "wb") as file:
-        file.writelines([_line(_full(header)), *map(_line, events)])
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, target)
-
-
-def differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
-    """What keeps a stored run from being the one asked for, field by field."""
-    # Arrays and tuples look like the lists that JSON makes of them.
-    asked = json.loads(_line(asked))
-    return [
-        f"{key}: {stored.get(key)!r} in the file, {asked.get(key)!r} now"
-        for key in asked
-        if key not in _MAY_DIFFER and stored.get(key) != asked[key]
-    ]
+_SAVED = b'{"event": "saved"'  # how the last line of a saved run begins
 
 
 class Journal:
@@ -120,19 +49,54 @@ class Journal:
 
     def __init__(self, path: StrPath, header: Mapping[str, Any] | None = None) -> None:
         """Open an existing journal, or with `header` begin a new one."""
+        self._closed = "the journal was never opened"  # why it takes no more
         self.path = Path(path)
+        self._place = self.path.absolute()  # whatever becomes the working directory
+        self._end = End()
+        self._in_flight: tuple[bytes, End] | None = None  # lines being written
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT if header is not None else 0)
-        self._fd = os.open(self.path, flags, 0o666)
+        self._fd = open_regular(self.path, flags)
+        self._closed = ""
         try:
-            _lock(self._fd, self.path)
+            lock(self._fd, self.path)
+            # What is registered stays: once the journal is gone, it does nothing.
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=_leaving(weakref.ref(self)))
             if header is None:
                 self.log = read(self.path)
                 self._repair(self.log)
             else:
                 self._begin(header)
         except BaseException:
-            os.close(self._fd)
+            self.close()
             raise
+
+    def successor(
+        self, what: str, header: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
+    ) -> Journal:
+        """A new journal with a whole run in it, beside this one, which `what` befell.
+
+        Raises
+        ------
+        JournalError
+            If it cannot be made.
+        """
+        try:
+            other = _new_file_beside(self._place)
+            try:
+                journal = Journal(other, header)
+                journal._append(*sealed(events, journal._end))
+            except BaseException:
+                other.unlink()
+                raise
+        except OSError as error:
+            raise JournalError(
+                error.errno,
+                f"{what}, and no new file can be made beside it ({error.strerror}); "
+                "the readings are in memory, and the same call can be repeated",
+                str(self.path),
+            ) from error
+        return journal
 
     def _begin(self, header: Mapping[str, Any]) -> None:
         if holds_run(self.path):
@@ -141,59 +105,106 @@ class Journal:
                 "a run is in this file already; continue it with Optimizer.resume",
                 str(self.path),
             )
-        data, start = self.path.read_bytes(), _line(_full({}))[:40]
+        data, start = read_regular(self.path), plain(full({}))[:40]
         if not (data.startswith(start) or start.startswith(data)):
             raise JournalError(errno.EEXIST, "this file is no journal", str(self.path))
         os.ftruncate(self._fd, 0)  # at most a header that a crash cut short
-        self._size = 0
-        self.log = Log(_full(header), [], "", 0)
-        self._append(_line(self.log.header))
-        _sync_directory(self.path.parent)
+        self.log = Log(full(header), [], End())
+        self._append(*sealed([self.log.header], self._end))
+        sync_directory(self._place.parent)
 
     def _repair(self, log: Log) -> None:
         """Cut off a torn record; end a record that only lacks its line end."""
-        os.ftruncate(self._fd, log.size)
-        self._size = log.size
-        if not self.path.read_bytes().endswith(b"\n"):
-            self._append(b"\n")
+        os.ftruncate(self._fd, log.end.size)
+        self._end = log.end
+        if not read_regular(self.path).endswith(b"\n"):
+            self._append(b"\n", log.end._replace(size=log.end.size + 1))
 
-    def append(self, event: dict[str, Any]) -> None:
+    def append(self, event: Mapping[str, Any]) -> None:
         """Put an event on the disk; when this returns, it is there.
+
+        If it is interrupted, `events` says whether the event has happened.
 
         Raises
         ------
         JournalError
             If it could not be written; the file is then as it was before.
         """
-        self._append(_line({**event, "at": time.time()}))
+        self._append(*sealed([event], self._end))
+
+    @property
+    def events(self) -> int:
+        """How many events the file holds; one half-written by then is cut off."""
+        if self._in_flight is not None and not self._closed:
+            data, end = self._in_flight
+            if self._end != end:
+                os.fsync(self._fd)
+                written = self._written()
+                if written == data:
+                    self._end = end
+                elif written and data.startswith(written):
+                    os.ftruncate(self._fd, self._end.size)
+            self._in_flight = None
+        return self._end.events
+
+    def _written(self) -> bytes:
+        """What is in the file after its last record."""
+        os.lseek(self._fd, self._end.size, os.SEEK_SET)
+        with os.fdopen(os.dup(self._fd), "rb") as file:
+            return file.read()
+
+    def lost(self) -> str:
+        """What has become of the file behind this process's back; empty: nothing."""
+        if self._closed:
+            return ""
+        mine = os.fstat(self._fd)
+        try:
+            there = os.stat(self._place)
+        except (FileNotFoundError, NotADirectoryError):
+            return "was renamed or moved" if mine.st_nlink else "was deleted"
+        except OSError as error:
+            raise JournalError(error.errno, error.strerror, str(self.path)) from error
+        if not os.path.samestat(mine, there):
+            return "was replaced by another file"
+        if mine.st_size != self._end.size:
+            is_short = mine.st_size < self._end.size
+            return "was cut short" if is_short else "was written to by something else"
+        return ""
 
     def is_file(self, path: StrPath) -> bool:
         """Whether `path` is this journal's file."""
-        return os.path.exists(path) and os.path.samefile(path, self.path)
+        return os.path.exists(path) and (
+            os.path.samestat(os.stat(path), os.fstat(self._fd))
+            if not self._closed
+            else self._place.exists() and os.path.samefile(path, self._place)
+        )
 
-    def _append(self, data: bytes) -> None:
-        if self._fd < 0:
-            raise JournalError(errno.EBADF, "the journal is closed", str(self.path))
+    def _append(self, data: bytes, end: End) -> None:
+        if self._closed:
+            raise JournalError(errno.EBADF, self._closed, str(self.path))
+        self._in_flight = data, end
         try:
             rest = data
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
             os.fsync(self._fd)
         except OSError as error:
-            os.ftruncate(self._fd, self._size)
+            os.ftruncate(self._fd, self._end.size)
+            self._in_flight = None
             raise JournalError(
                 error.errno,
                 f"cannot write ({error.strerror}); all earlier records are intact, "
                 "and the same call can be repeated once there is room",
                 str(self.path),
             ) from error
-        self._size += len(data)
+        self._end = end
+        self._in_flight = None
 
-    def close(self) -> None:
+    def close(self, why: str = "the journal is closed") -> None:
         """Release the file for other processes."""
-        if self._fd >= 0:
+        if not self._closed:
+            self._closed = why
             os.close(self._fd)
-            self._fd = -1
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         # A copy would close the file of the original, or write into another one.
@@ -211,60 +222,75 @@ class Journal:
         self.close()
 
     def __del__(self) -> None:
-        # A constructor that failed left nothing to close.
-        if hasattr(self, "_size"):
+        if hasattr(self, "_closed"):
             self.close()
 
 
-def _check_header(path: StrPath, header: Mapping[str, Any]) -> None:
-    name = os.fspath(path)
-    if header.get("format") != FORMAT:
-        raise ValueError(f"{name} is not a tobyqa run")
-    if header["format_version"] != FORMAT_VERSION:
-        raise ValueError(
-            f"{name} has format version {header['format_version']}; "
-            f"this package reads version {FORMAT_VERSION}"
-        )
+def _new_file_beside(path: Path) -> Path:
+    """An empty file with a name that was free."""
+    for number in itertools.count(1):
+        other = path.with_name(f"{path.stem}-continued-{number}{path.suffix}")
+        with contextlib.suppress(FileExistsError):
+            os.close(open_regular(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            return other
+    raise AssertionError("never reached")
 
 
-def _full(header: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "event": "begin",
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "package_version": __version__,
-        **header,
-        "at": time.time(),
-    }
+def _leaving(journal: weakref.ref[Journal]) -> Callable[[], None]:
+    """What a forked child does with its parent's journal.
+
+    The lock belongs to the open file, which both have: as long as the child kept it
+    open, it would keep the lock too, though its parent may be dead.
+    """
+
+    def leave() -> None:
+        if (inherited := journal()) is not None:
+            inherited.close("the journal belongs to the process that opened it")
+
+    return leave
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
-    text = json.dumps(record, allow_nan=False, default=np.ndarray.tolist)
-    return text.encode() + b"\n"
+def write(
+    path: StrPath, header: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
+) -> None:
+    """Write a whole run; an older file stays in place until the new one is complete.
 
-
-def _sync_directory(directory: Path) -> None:
-    """Make a new file's name survive a power cut too, where the system can."""
-    if os.name == "posix":
-        fd = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-
-def _lock(fd: int, path: Path) -> None:
-    """Claim the file, or say who cannot have it; the system frees it on exit."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    Raises
+    ------
+    JournalError
+        If `path` is a journal: only a saved run that nobody has continued is replaced.
+    """
+    if is_run(path) and not _is_saved_only(path):
         raise JournalError(
-            error.errno, "another process is running this journal", str(path)
-        ) from error
+            errno.EEXIST,
+            "this is the journal of a run, which is not overwritten; save under "
+            "another name",
+            os.fspath(path),
+        )
+    sound = [event for event in events if event["event"] != "saved"]
+    closing = {"event": "saved", "at": time.time()}
+    data, _ = sealed([full(header), *sound, closing], End())
+    replace_file(path, data, mode=PRIVATE)
+
+
+def write_output(path: StrPath, data: bytes) -> None:
+    """Write a table, a page or a picture, never in place of a run."""
+    if is_run(path):
+        raise JournalError(
+            errno.EEXIST, "this is a run, which is not overwritten", os.fspath(path)
+        )
+    replace_file(path, data)
+
+
+def _is_saved_only(path: StrPath) -> bool:
+    """Whether a run was saved, has not been continued since, and is not open."""
+    if not read_regular(path).rstrip(b"\n").rpartition(b"\n")[2].startswith(_SAVED):
+        return False
+    number = open_regular(path, os.O_RDONLY)
+    try:
+        lock(number, Path(path))
+    except JournalError:
+        return False
+    finally:
+        os.close(number)
+    return True

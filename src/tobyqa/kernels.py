@@ -97,7 +97,7 @@ def wiener_between(s: Array | float, t: Array | float) -> Array:
 
 
 def wiener_times(t: Array, weights: Array) -> Array:
-    """`integrated_wiener(t)` times a vector, by running sums instead of a matrix."""
+    """`wiener_between(t, t)` times a vector, by running sums instead of a matrix."""
     order = np.argsort(t, kind="stable")
     s, w = t[order], weights[order]
     # m^2 (3M - m) / 6, with m the other time up to one's own place, one's own after it.

@@ -15,11 +15,15 @@ from . import _check
 from .journal import JournalError, StrPath
 from .methods import DEFAULT
 from .optimizer import Optimizer
+from .progress import meter
 from .result import Result, Status
 from .state import Method
 
 Array = NDArray[np.float64]
 _log = logging.getLogger(__name__)
+
+# What a mistake in the program raises, and no instrument.
+_MISTAKES = NameError, TypeError, AttributeError, ImportError, SyntaxError
 
 EVALUATIONS_PER_VARIABLE = 500
 """Budget of `minimize` per variable when `maxfev` is not given."""
@@ -42,7 +46,16 @@ def minimize(
     method: str | Method = DEFAULT,
     noise: float | None = None,
     maxfev: int | None = None,
-    initial_radius: float | None = None,
+    initial_radius: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    x_scale: Any = None,
+    resolution: Any = None,
+    fixed: Mapping[str | int, float] | None = None,
+    max_move: Any = None,
+    safe: Any = None,
+    limit: float | None = None,
+    maximize: bool = False,
     clock: Callable[[], float] | None = None,
     callback: Callable[..., Any] | None = None,
     rng: Any = None,
@@ -50,6 +63,7 @@ def minimize(
     max_failures: int = 10,
     restarts: bool = False,
     journal: StrPath | None = None,
+    progress: bool = False,
 ) -> Result:
     """Minimise a function whose values are noisy and drift while one searches.
 
@@ -63,7 +77,8 @@ def minimize(
         ``fun(x, *args)`` returns the reading as a float, or a `Measurement` that also
         says when it was taken and how uncertain it is. Raising, or returning NaN,
         infinity or anything that is not one number, counts as a failed measurement, and
-        so does a bad time or error.
+        so does a bad time or error. An error of programming in the very first call
+        (NameError, TypeError, AttributeError, ImportError, SyntaxError) is raised.
     x0 : array_like
         Where to start, shape (n,).
     args : tuple
@@ -76,9 +91,40 @@ def minimize(
         value will do: ``adaptive`` corrects it, though at some cost.
     maxfev : int, optional
         Budget of evaluations; 500 n by default.
-    initial_radius : float, optional
+    initial_radius : float or array_like, optional
         Distance of the first points from `x0`: choose it so that the objective visibly
-        changes over that distance. 2 by default.
+        changes over that distance. One in units of `x_scale`, or one for each variable
+        in its own; None: a tenth of the range between bounds, else 2. A quarter of that
+        range at most.
+    bounds : scipy.optimize.Bounds or sequence of pairs, optional
+        Limits of the variables, None where there is none. Nothing outside is asked for.
+        A variable whose limits are equal is not searched.
+    constraints : scipy.optimize.LinearConstraint, str, or list of these
+        Linear constraints, such as ``"x0 + 2*x1 <= 3"``; two-sided ones and
+        equalities too. ``paper`` as published knows no limits: that its points are kept
+        within them is an extension.
+    x_scale : array_like, optional
+        Changes of the variables that matter alike; None: `initial_radius` if it has one
+        for each variable, else the ranges between bounds, else 1.
+    resolution : array_like, optional
+        The steps in which the variables can be set, None where at will.
+    fixed : dict, optional
+        Values of variables that are not searched, by index or name (x0, x1, ...).
+    max_move : float or array_like, optional
+        How far a variable may move from one point asked for to the next, None where
+        any distance will do. A point farther away is approached in several
+        evaluations, all of them within the limits. Where neither `x_scale` nor
+        `initial_radius` is given, the first points are no farther apart than that.
+    safe, limit : array_like and float, optional
+        A place to go back to and a value that readings should not be beyond: above,
+        or below with `maximize`. After a reading beyond it the next point is `safe`
+        (with `max_move`, the way there), until it reads within the limit. From then on
+        no point is asked for that is nearer to such a reading than to `safe`, in scaled
+        variables. That is no promise: readings beyond the limit are not foreseen, noise
+        and drift count as well, a minimum may be cut off, trials that wait already are
+        not called back, and variables that are fixed stay fixed.
+    maximize : bool
+        Whether readings are to be large.
     clock : callable, optional
         Gives the time of a reading, e.g. ``time.time``; readings are numbered
         0, 1, 2, ... by default. Times may repeat, jump and even go back.
@@ -97,6 +143,9 @@ def minimize(
     journal : path, optional
         File to which every event is written before it counts. If it holds a run of the
         same problem, that run is continued: after a crash, call again.
+    progress : bool
+        Show on standard error how far it is: a bar if tqdm is installed, else a line
+        now and then. Every reading is in the log ``tobyqa`` at level INFO, as well.
 
     Returns
     -------
@@ -115,6 +164,7 @@ def minimize(
     (True, 0.5)
     """
     _check.function("fun", fun)
+    _check.switch("progress", progress)
     args = args if isinstance(args, tuple) else (args,)
     notify = _notifier(callback)
     with Optimizer.open(
@@ -124,6 +174,15 @@ def minimize(
         noise=noise,
         maxfev=EVALUATIONS_PER_VARIABLE * np.size(x0) if maxfev is None else maxfev,
         initial_radius=initial_radius,
+        bounds=bounds,
+        constraints=constraints,
+        x_scale=x_scale,
+        resolution=resolution,
+        fixed=fixed,
+        max_move=max_move,
+        safe=safe,
+        limit=limit,
+        maximize=maximize,
         clock=clock,
         rng=rng,
         options=options,
@@ -131,9 +190,12 @@ def minimize(
         restarts=restarts,
     ) as opt:
         try:
-            while not opt.done:
-                _evaluate(opt, fun, args)
-                notify(opt)
+            with meter(opt, shown=progress) as advance:
+                before = opt.nfev
+                while not opt.done:
+                    _evaluate(opt, fun, args, is_first=opt.nfev == before)
+                    advance()
+                    notify(opt)
         except KeyboardInterrupt:
             opt.stop(Status.STOPPED)
         except StopIteration:
@@ -141,9 +203,11 @@ def minimize(
         return opt.result()
 
 
-def _evaluate(opt: Optimizer, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+def _evaluate(
+    opt: Optimizer, fun: Callable[..., Any], args: tuple[Any, ...], *, is_first: bool
+) -> None:
     """One measurement: asked for, taken, told."""
-    trial = opt.ask()
+    trial, reading, answered = opt.ask(), None, opt.nfev
     try:
         reading = fun(trial.x.copy(), *args)
         if not isinstance(reading, Measurement):
@@ -152,6 +216,10 @@ def _evaluate(opt: Optimizer, fun: Callable[..., Any], args: tuple[Any, ...]) ->
     except JournalError:
         raise
     except Exception as error:
+        if is_first and reading is None and isinstance(error, _MISTAKES):
+            raise
+        if opt.nfev > answered:
+            raise  # the reading counts: it is a warning, made an error, that came after
         # Whatever went wrong in the user's code, its clock and its units included:
         # nothing measured so far is lost.
         _log.info("evaluation failed", exc_info=True)

@@ -26,8 +26,8 @@ itself: that product squares the condition number (1e14 already when rho = 1e14)
 
 Two fallbacks, both named in ``Model.fallback``:
 
-* the ridge is never below ``RIDGE_FLOOR m`` times the kernel's largest value, so that
-  K is positive definite in floating point too;
+* the ridge is never below ``RIDGE_FLOOR m`` (recovery.py) times the kernel's largest
+  value, so that K is positive definite in floating point too;
 * when the set does not determine all coefficients (rank of X below p), the
   minimum-norm solution in scaled units is taken: what the readings do not show is
   zero.
@@ -42,36 +42,36 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
-from ._check import LARGEST_NOISE
+from ._check import LARGEST_NOISE, LARGEST_READING
 from .kernels import powell
+from .recovery import factor, recovery
 from .samples import SampleSet
+from .scaling import exponent, longest, norm, unit
 
 Array = NDArray[np.float64]
 
-RIDGE_FLOOR = 8.0 * float(np.finfo(float).eps)
-"""Smallest ridge relative to the kernel, per sample (rounding of the factorisation)."""
-
-RANK_TOLERANCE = 1e-13
-"""Reciprocal condition number of R below which the set counts as rank-deficient."""
-
-_EXPONENT_LIMIT = 200  # keeps r^4 and 1/r^4 inside the floating-point range
+# Powers of two that keep r^4 and squares of T^-degree inside the floating-point range;
+# times that lie closer together than this count as one.
+_SPACE_LIMIT = 200
+_TIME_LIMIT = 400
 
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted surrogate; `c`, `g`, `drift` and covariances are in the user's units."""
+    """A fitted surrogate; `c`, `g`, `drift` and `recovery` are in the user's units."""
 
     x: Array  # centre x_k, (n,)
     t: float  # centre time t_k
-    coefficients: Array  # c, g, drift coefficients, (p,)
-    recovery: Array  # Pi in user units, (p, m)
+    beta: Array  # c, then g and drift per unit of U and of theta/T, (p,)
     reach: float  # distance of the farthest reading from the centre
     fallback: str  # empty, or what had to be done to keep the system solvable
     hessian_prior: Array | None
-    _U: Array
-    _radius: float
+    radius: float  # r
+    period: float  # T
+    _Pi: Array
+    _U: Array | None  # None without a kernel
     _delta: Array | float
     _L: Array
     _residual: Array  # F - X beta
@@ -83,12 +83,12 @@ class Model:
     @property
     def c(self) -> float:
         """Value at the centre and its time."""
-        return float(self.coefficients[0])
+        return float(self.beta[0])
 
-    @property
+    @cached_property
     def g(self) -> Array:
         """Gradient at the centre."""
-        return self.coefficients[1 : self.n + 1]
+        return np.asarray(self.beta[1 : self.n + 1] / self.radius)
 
     @property
     def drift(self) -> Array:
@@ -98,70 +98,121 @@ class Model:
     @property
     def gamma(self) -> float:
         """Drift rate at the centre's time; zero if the model has no time column."""
-        return float(self.drift[0]) if self.drift.size else 0.0
+        drift = self.beta[self.n + 1 :]
+        return float(drift[0]) / self.period if drift.size else 0.0
 
     def drift_change(self, t_old: float, t_new: float) -> float:
         """Modelled change of the channel between two times."""
-        drift = self.drift
-        if drift.size == 1:
-            return float(drift[0]) * (t_new - t_old)
-        old, new = t_old - self.t, t_new - self.t
-        return float(sum(a * (new**j - old**j) for j, a in enumerate(drift, start=1)))
+        return self._drift_at(t_new) - self._drift_at(t_old)
+
+    def _drift_at(self, t: float) -> float:
+        """By Horner's rule in Python's floats: far out it is infinite, not an error."""
+        theta, value = (t - self.t) / self.period, 0.0
+        for a in reversed(self.beta[self.n + 1 :].tolist()):
+            value = (value + a) * theta
+        return value
 
     @cached_property
-    def _scaled_multipliers(self) -> Array:
+    def _scale(self) -> Array:
+        """From `beta` to the user's units, (p,)."""
+        scale = np.empty(self.beta.size)  # np.full would cost three times as much
+        scale[0], scale[1 : self.n + 1] = 1.0, 1.0 / self.radius
+        for j in range(self.n + 1, scale.size):
+            scale[j] = (scale[j - 1] if j > self.n + 1 else 1.0) / self.period
+        return scale
+
+    @property
+    def coefficients(self) -> Array:
+        """c, g and drift, (p,)."""
+        return self.beta * self._scale
+
+    @property
+    def recovery(self) -> Array:
+        """Pi, from readings to `coefficients`, (p, m)."""
+        return self._Pi * self._scale[:, None]
+
+    @cached_property
+    def _multipliers(self) -> Array:
         lam, _ = lapack.dpotrs(self._L, self._residual, lower=1)
         return np.asarray(lam)
 
     @property
     def multipliers(self) -> Array:
         """lam = K^-1 (F - X beta); they vanish against every column of X."""
-        return self._scaled_multipliers / self._radius**4
+        return self._multipliers / (1.0 if self._U is None else self.radius**4)
 
     @cached_property
     def hessian(self) -> Array:
         """G = G_prior + sum_i lam_i d_i d_i' (stat-G); G_prior without a kernel."""
-        lam = self._scaled_multipliers
-        G = (self._U.T * (lam / self._radius**2)) @ self._U
+        G = np.zeros((self.n, self.n))
+        if self._U is not None:
+            G = (self._U.T * (self._multipliers / self.radius**2)) @ self._U
         G = 0.5 * (G + G.T)
         return G if self.hessian_prior is None else G + self.hessian_prior
 
     @property
     def trace(self) -> float:
         """tr(P_norm), P_norm = S^-1 (X'K^-2 X) S^-1 = Pi Pi' (pnorm-def)."""
-        return float(np.vdot(self.recovery, self.recovery))
+        recovery = self.recovery
+        return float(np.vdot(recovery, recovery))
 
-    def variances_of(self, weights: Array, variances: float | Array) -> Array:
-        """Variances of W (c, g, drift), one per row of W, for readings of these
-        variances; diag(R_obs W P_norm W') if all are R_obs.
+    def rows_at(self, times: Array) -> Array:
+        """Of the drift at these times, as weights of `beta`, (K, p)."""
+        rows = np.zeros((times.size, self.beta.size))
+        theta = (times - self.t) / self.period
+        for j in range(self.n + 1, rows.shape[1]):
+            rows[:, j] = theta ** (j - self.n)
+        return rows
 
-        As a sum of squares, so that rounding cannot make it negative.
+    def rows(self, points: Array, times: Array) -> Array:
+        """Of c + g.d + drift at points and times, as weights of `beta`, (K, p)."""
+        rows = self.rows_at(times)
+        rows[:, 0], rows[:, 1 : self.n + 1] = 1.0, (points - self.x) / self.radius
+        return rows
+
+    def weights(self, rows: Array, X: Array) -> Array:
+        """How the readings, at rows X, enter into Q at `rows`, (K, m)."""
+        if self._U is None:
+            return np.asarray(rows @ self._Pi)
+        k = 0.5 * (rows[:, 1 : self.n + 1] @ self._U.T) ** 2
+        lam, _ = lapack.dpotrs(self._L, k.T, lower=1)
+        return np.asarray(lam.T + (rows - lam.T @ X) @ self._Pi)
+
+    def stds_of(self, rows: Array, stds: float | Array) -> Array:
+        """Standard errors of W beta, one per row of W, for readings with these;
+        the roots of diag(R_obs W P_norm W') if all are sqrt(R_obs).
+
+        As sums of squares, so that rounding cannot make them negative.
         """
-        return np.asarray(
-            np.sum((weights @ self.recovery * np.sqrt(variances)) ** 2, axis=-1)
-        )
+        size = unit(stds)
+        errors = rows @ self._Pi * (stds / size)
+        return np.asarray(size * np.sqrt(np.sum(errors**2, axis=-1)))
 
-    def gradient_variance(self, variances: float | Array) -> float:
-        """Trace of the gradient's covariance, tr(R_obs [P_norm]_gg)."""
-        Pi_g = self.recovery[1 : self.n + 1]
-        if isinstance(variances, float):
-            return variances * float(np.vdot(Pi_g, Pi_g))
-        scaled = Pi_g * np.sqrt(variances)
-        return float(np.vdot(scaled, scaled))
+    def correlations_of(self, rows: Array, stds: float | Array) -> Array:
+        """How the errors of W beta go together; zero for a row without any."""
+        errors = rows @ self._Pi * (stds / unit(stds))
+        size = np.sqrt(np.sum(errors**2, axis=-1, keepdims=True))
+        errors = errors / np.where(size > 0.0, size, 1.0)
+        return np.asarray(errors @ errors.T)
+
+    def gradient_std(self, stds: float | Array) -> float:
+        """Root of the trace of the gradient's covariance, tr(R_obs [P_norm]_gg)."""
+        return norm(self._Pi[1 : self.n + 1] * stds) / self.radius
 
     @property
-    def noise_variance(self) -> float:
-        """Noise variance implied by the residuals; zero without a spare reading.
+    def noise_std(self) -> float:
+        """Noise implied by the residuals; zero without a spare reading.
 
-        lam'K lam / (m - p) estimates tau^2, the scale of K (K = Cov/tau^2); the noise
-        is its ridge part, tau^2 / rho, for a reading of average ridge.
+        lam'K lam / (m - p) estimates tau^2, the scale of K (K = Cov/tau^2); the noise's
+        variance is its ridge part, tau^2 / rho, for a reading of average ridge.
         """
-        spare = self._residual.size - self.coefficients.size
+        spare = self._residual.size - self.beta.size
         if spare <= 0:
             return 0.0
-        tau_squared = float(self._residual @ self._scaled_multipliers) / spare
-        variance = max(tau_squared, 0.0) * float(np.mean(self._delta))
-        return min(variance, LARGEST_NOISE**2)
+        size = unit(self._residual)
+        r, lam = self._residual / size, self._multipliers / size
+        variance = max(float(r @ lam) / spare, 0.0) * float(np.mean(self._delta))
+        return min(size * math.sqrt(variance), LARGEST_NOISE)
 
 
 def fit(
@@ -195,30 +246,29 @@ def fit(
     D = samples.points - x
     theta = samples.times - t
     m, n = D.shape
-    reach = math.sqrt(np.maximum.reduce(np.einsum("ij,ij->i", D, D)))
-    e_space = _exponent(reach)
-    e_time = _exponent(np.maximum.reduce(np.abs(theta)))
-    radius = math.ldexp(1.0, e_space)
+    reach = longest(D)
+    radius = math.ldexp(1.0, max(-_SPACE_LIMIT, min(_SPACE_LIMIT, exponent(reach))))
+    period = math.ldexp(1.0, max(-_TIME_LIMIT // max(degree, 1), exponent(theta)))
     U = D / radius
 
     F = samples.values
+    if hessian_prior is not None and unit(hessian_prior) * radius**2 > LARGEST_READING:
+        hessian_prior = None  # it would outweigh every reading
     if hessian_prior is not None:
         F = F - 0.5 * np.einsum("ij,jk,ik->i", D, hessian_prior, D)
 
     X = np.empty((m, n + 1 + degree), order="F")
     X[:, 0] = 1.0
     X[:, 1 : n + 1] = U
-    scaled_time = theta / math.ldexp(1.0, e_time)
+    scaled_time = theta / period
     for j in range(degree):
         X[:, n + 1 + j] = scaled_time if j == 0 else scaled_time ** (j + 1)
 
     if kernel is None:
-        L, delta, fallback = _factor(np.zeros((m, m)), ridge, largest=0.0)
-        kernel_radius = 1.0
+        L, delta, fallback = factor(np.zeros((m, m)), ridge, largest=0.0)
     else:
-        L, delta, fallback = _factor(kernel(U), ridge / radius**4, largest=0.5)
-        kernel_radius = radius
-    Pi, rank = _recovery(L, X)
+        L, delta, fallback = factor(kernel(U), ridge / radius**4, largest=0.5)
+    Pi, rank = recovery(L, X)
     if rank < X.shape[1]:
         fallback += f"rank {rank} of {X.shape[1]}; "
 
@@ -231,74 +281,18 @@ def fit(
     residual = y - X @ beta
 
     beta[0] += reference
-    scale = np.empty(X.shape[1])  # np.full would cost three times as much
-    scale[:] = 1.0 / radius
-    scale[0] = 1.0
-    for j in range(degree):
-        scale[n + 1 + j] = math.ldexp(1.0, -e_time * (j + 1))
     return Model(
         x=x,
         t=t,
-        coefficients=beta * scale,
-        recovery=Pi * scale[:, None],
+        beta=beta,
         reach=reach,
         fallback=fallback.removesuffix("; "),
         hessian_prior=hessian_prior,
-        _U=U if kernel is not None else np.zeros_like(U),
-        _radius=kernel_radius,
+        radius=radius,
+        period=period,
+        _Pi=Pi,
+        _U=None if kernel is None else U,
         _delta=delta,
         _L=L,
         _residual=residual,
     )
-
-
-def _exponent(size: float) -> int:
-    """e with 2^(e-1) <= size < 2^e, within limits; 0 for size 0."""
-    if size == 0.0:
-        return 0
-    return max(-_EXPONENT_LIMIT, min(_EXPONENT_LIMIT, math.frexp(size)[1]))
-
-
-def _factor(
-    A: Array, ridge: float | Array, largest: float
-) -> tuple[Array, float | Array, str]:
-    """Cholesky factor of A + diag(ridge), with the smallest ridge that allows it.
-
-    `largest` bounds the entries of A.
-    """
-    m = A.shape[0]
-    floor = RIDGE_FLOOR * m * largest
-    fallback = ""
-    while True:
-        delta: float | Array = ridge
-        if (ridge if isinstance(ridge, float) else ridge.min()) < floor:
-            delta = np.maximum(ridge, floor)
-            fallback = f"ridge raised to {floor:.1e} of the kernel; "
-        K = A.T.copy(order="F")  # symmetric, and in the order that LAPACK wants
-        K.ravel(order="K")[:: m + 1] += delta
-        L, info = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
-        if info == 0:
-            return L, delta, fallback
-        floor *= 100.0
-
-
-def _recovery(L: Array, X: Array) -> tuple[Array, int]:
-    """Pi = S^-1 X'K^-1 and the rank of X, through L^-1 X = QR."""
-    m, p = X.shape
-    X_white, _ = lapack.dtrtrs(L, X, lower=1)
-    if m >= p:
-        QR, tau, _, _ = lapack.dgeqrf(X_white)
-        R = QR[:p].copy(order="F")
-        diagonal = np.abs(R.diagonal())
-        least, largest = np.minimum.reduce(diagonal), np.maximum.reduce(diagonal)
-        if least > RANK_TOLERANCE * largest:
-            Q, _, _ = lapack.dorgqr(QR, tau, overwrite_a=1)
-            W = blas.dtrsm(1.0, R, Q, side=1, trans_a=1, overwrite_b=1)  # Q R^-T
-            Pi_t, _ = lapack.dtrtrs(L, W, lower=1, trans=1, overwrite_b=1)
-            return Pi_t.T, p
-    # numpy's SVD may fail to converge only on non-finite input, which is ruled out.
-    V, s, Wt = np.linalg.svd(X_white, full_matrices=False)
-    rank = int(np.count_nonzero(s > RANK_TOLERANCE * s[0] * 10.0))
-    W_pinv = (Wt[:rank].T / s[:rank]) @ V[:, :rank].T
-    Pi_t, _ = lapack.dtrtrs(L, W_pinv.T, lower=1, trans=1)
-    return Pi_t.T, rank

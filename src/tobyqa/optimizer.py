@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from . import _check, files
-from .books import Trial, history
+from . import _check, commands, files
+from .books import Trial
 from .eventlog import EventLog
 from .journal import StrPath, holds_run
 from .methods import DEFAULT
+from .outcome import progress_of, result_of, run_rows
+from .remarks import after_reading
 from .result import Result, Status
 from .setup import Clock, checked_clock, checked_setup
+from .shown import as_html, as_text
 from .state import Method, Standing
 
 
@@ -23,33 +26,18 @@ class Optimizer:
     ----------
     x0 : array_like
         Where to start, shape (n,).
-    method : str or settings object
-        ``"adaptive"``, ``"paper"`` (the published algorithm), or a settings object
-        such as ``tobyqa.Adaptive(window=100)``.
-    noise : float, optional
-        Standard deviation of a reading; None: estimated from the readings. A rough
-        value will do: ``adaptive`` corrects it, though at some cost.
     maxfev : int, optional
         How many trials may be asked for; None: no limit.
-    initial_radius : float, optional
-        Distance of the first points from `x0`; None: 2.
     clock : callable, optional
         Gives the time of a reading told without one, e.g. ``time.time``; None: readings
         are numbered 0, 1, 2, ...
-    rng : None, int or numpy Generator, optional
-        Source of randomness, for the order of the first points and for restarts.
-    options : dict, optional
-        Fields of the method's settings to change.
-    max_failures : int
-        How many measurements may fail in a row before the search ends.
     names, units : sequence of str, optional
-        What the variables are called and measured in, for reports.
-    restarts : bool
-        Once nothing more is gained, spend what is left of `maxfev` on searches that
-        begin at random places, one or two first radii away in each variable.
+        What the variables are called and measured in.
     journal : path, optional
-        A new file to which every event is written before it counts; after a crash,
-        `Optimizer.resume` continues from it.
+        A new file for every event, before it counts; `Optimizer.resume` continues it.
+    method, noise, initial_radius, bounds, constraints, x_scale, resolution, fixed,
+    max_move, safe, limit, maximize, rng, options, max_failures, restarts
+        As in `tobyqa.minimize`.
 
     A deep copy or a pickle is a run of its own, rebuilt in memory and not journaled.
 
@@ -70,7 +58,16 @@ class Optimizer:
         method: str | Method = DEFAULT,
         noise: float | None = None,
         maxfev: int | None = None,
-        initial_radius: float | None = None,
+        initial_radius: Any = None,
+        bounds: Any = None,
+        constraints: Any = (),
+        x_scale: Any = None,
+        resolution: Any = None,
+        fixed: Mapping[str | int, float] | None = None,
+        max_move: Any = None,
+        safe: Any = None,
+        limit: float | None = None,
+        maximize: bool = False,
         clock: Clock | None = None,
         rng: Any = None,
         options: Mapping[str, Any] | None = None,
@@ -86,6 +83,15 @@ class Optimizer:
             noise=noise,
             maxfev=maxfev,
             initial_radius=initial_radius,
+            bounds=bounds,
+            constraints=constraints,
+            x_scale=x_scale,
+            resolution=resolution,
+            fixed=fixed,
+            max_move=max_move,
+            safe=safe,
+            limit=limit,
+            maximize=maximize,
             clock=checked_clock(clock),
             rng=rng,
             options=options,
@@ -110,24 +116,21 @@ class Optimizer:
     ) -> Optimizer:
         """A search that begins with readings one already has.
 
-        Each becomes a reading that was not asked for. ``adaptive`` fits all that lie
-        near by together with its own; ``paper``, which keeps few readings, has the
-        starting point from them, and its scales and first step also from the latest
-        2n + 1 of them.
+        Each becomes a reading that was not asked for. ``adaptive`` fits those near by
+        together with its own; ``paper``, which keeps few readings, has the start from
+        them, and its scales and first step also from the latest 2n + 1 of them.
 
         Parameters
         ----------
         x, value : array_like
-            The points, shape (N, n), and the readings there, shape (N,).
+            The points, (N, n), and the readings there, (N,).
         t : array_like or None
-            When they were taken, shape (N,), on the clock of the readings to come;
-            None: they are numbered 0, 1, 2, ...
+            When they were taken, on the clock of those to come; None: 0, 1, 2, ...
         sigma : array_like, optional
-            Their standard errors, shape (N,); NaN where there is none.
+            Their standard errors; NaN where there is none.
         x0 : array_like, optional
-            Where to start; the point of the lowest reading by default.
-        **arguments
-            Those of the constructor, `journal` included.
+            Where to start; the point of the best reading by default.
+        **arguments : those of the constructor, `journal` included.
 
         Examples
         --------
@@ -138,26 +141,16 @@ class Optimizer:
         rows = _check.readings(x, t, value, sigma)
         if t is None and arguments.get("clock") is not None:
             raise ValueError("t is needed: there is a clock for the readings to come")
-        if x0 is None and not rows:
-            raise ValueError("x0 is needed: there is no reading to start from")
-        path = arguments.pop("journal", None)
-        start = min(rows, key=lambda row: row[1])[0] if x0 is None else x0
-        opt = cls(start, **arguments)
-        # All readings prove sound before there is a file.
-        events = [opt._log.reading(*row) for row in rows]
-        opt._log.begin_journal(path)
-        for event in events:
-            opt._log.record(event)
+        path, largest = arguments.pop("journal", None), arguments.get("maximize")
+        opt = cls(files.best_point(rows, largest) if x0 is None else x0, **arguments)
+        files.begin_with(opt._log, rows, path)
         return opt
-
-    # -- the loop --------------------------------------------------------------------
 
     def ask(self) -> Trial:
         """The next point to measure; the same one until it has been told.
 
-        A search that has ended (`done` is true) raises RuntimeError.
+        A search that has ended raises RuntimeError.
         """
-        self._log.catch_up()
         if self.done:
             raise RuntimeError(f"nothing to ask, the search has ended: {self.message}")
         return self._log.ask()
@@ -184,14 +177,15 @@ class Optimizer:
         sigma : float, optional
             Its standard error, if it is known to differ from `noise`.
         """
-        self._log.catch_up()
-        self._log.record(self._log.reading(trial, value, t, sigma))
+        event = self._log.reading(trial, value, t, sigma)
+        self._log.record(event)
+        if event["event"] == "tell":
+            after_reading(self._log.setup.space, self._log.course.rows)
 
     def tell_failed(
         self, trial: Trial, reason: str = "", t: float | None = None
     ) -> None:
         """Say that a measurement failed; the search goes on with another point."""
-        self._log.catch_up()
         self._log.record(self._log.failure(trial, reason, t))
 
     def stop(self, status: Status = Status.STOPPED) -> None:
@@ -199,12 +193,14 @@ class Optimizer:
         self._log.stop(status)
 
     def undo(self) -> None:
-        """Withdraw the latest reading or failure, e.g. a mistyped one.
+        """Withdraw the latest reading, failure or change, or ValueError.
 
-        If it answered a trial, that trial is pending again. The log keeps both. Where
-        there is nothing to withdraw, it raises ValueError.
+        If it answered a trial, that trial is pending again. The log keeps both.
         """
         self._log.undo()
+
+    fix, free, extend, set = commands.fix, commands.free, commands.extend, commands.set_
+    fixed = property(commands.fixed)
 
     # -- what is known ---------------------------------------------------------------
 
@@ -243,12 +239,16 @@ class Optimizer:
 
     @property
     def maxfev(self) -> int | None:
-        return self._log.maxfev
+        return self._log.books.maxfev
 
     @property
     def clock(self) -> Clock | None:
-        """What times a reading told without a time; None: its number."""
         return self._log.setup.clock
+
+    @property
+    def journal(self) -> Path | None:
+        """Where the run is kept: another file if the first was lost on the way."""
+        return None if self._log.journal is None else self._log.journal.path
 
     @property
     def nfev(self) -> int:
@@ -262,53 +262,40 @@ class Optimizer:
     @property
     def setup(self) -> dict[str, Any]:
         """All that was said before the search began, with the budget as it is now."""
-        return {**self._log.setup.header(), "maxfev": self._log.maxfev}
+        return {**self._log.setup.header(), "maxfev": self.maxfev}
+
+    def __repr__(self) -> str:
+        return as_text(run_rows(self._log))
+
+    def _repr_html_(self) -> str:
+        return as_html(run_rows(self._log))
 
     @property
     def _state(self) -> Standing:
-        return self._log.state
+        return self._log.course.state
 
     def result(self) -> Result:
         """The answer so far; can be called at any time."""
-        x0 = self._log.setup.task.x0
-        seen = history(self._log.rows, x0.size)
-        best = seen.lowest()
-        return Result(
-            **self._log.setup.searcher.estimate(self._state).fields(),
-            success=self.status.success,
-            status=self.status.code,
-            message=self.message,
-            nfev=self.nfev,
-            nit=self._state.iterations,
-            nfail=int(seen.failed.sum()),
-            x_best_observed=(x0 if best is None else seen.x[best]).copy(),
-            fun_best_observed=math.nan if best is None else float(seen.value[best]),
-            history=seen,
-            method=str(self._log.setup.searcher),
-        )
+        return result_of(self._log)
 
     def progress(self) -> Result:
         """The part of `result` that is cheap enough to look at after every reading."""
-        estimate = self._log.setup.searcher.estimate(self._state, quick=True).fields()
-        shown = {k: estimate[k] for k in ("x", "fun", "fun_std", "drift_rate", "t")}
-        return Result(**shown, nfev=self.nfev, nit=self._state.iterations)
-
-    # -- files -----------------------------------------------------------------------
+        return progress_of(self._log)
 
     def save(self, path: StrPath) -> None:
-        """Write the whole run to a file; the old file stays until it is replaced.
+        """Write the whole run to a file, which may be one that was saved before.
 
         Of clocks only `time.time` is saved: hand another to `load` again. A run's own
-        journal has everything already and is left alone.
+        journal has everything already and is left alone; any other journal, and a saved
+        run that has been continued since, is not overwritten: JournalError.
         """
         files.save(self._log, path)
 
     @classmethod
     def load(cls, path: StrPath, *, clock: Clock | None = None) -> Optimizer:
-        """A saved run or a journal, continued in memory: the file is left alone.
+        """A saved run or a journal, continued in memory, bit by bit as it was.
 
-        Every later proposal is that of the run saved, bit by bit. A file that is no
-        run, corrupt, or one of another format version raises ValueError.
+        A file that is no run, corrupt, or of another format version raises ValueError.
         """
         return cls._of(files.loaded(path, clock))
 
@@ -318,9 +305,8 @@ class Optimizer:
     ) -> Optimizer:
         """Continue a journal, in its file; the pending trial is still pending.
 
-        A search that was stopped from outside, or by too many failures, goes on.
-        `maxfev` extends the budget. Raises ValueError as `load` does, JournalError if
-        another process is running it.
+        A search that was stopped, from outside or by failures, goes on, with `maxfev`
+        if that is given. ValueError as of `load`, JournalError if it is being run.
         """
         return cls._of(files.resumed(path, clock, maxfev))
 
@@ -333,8 +319,8 @@ class Optimizer:
         """
         if path is None or not holds_run(path):
             return cls(**arguments, journal=path)
-        setup, rng = cls(**arguments)._log.setup, arguments.get("rng")
-        return cls._of(files.opened(path, setup, seed_is_given=rng is not None))
+        setup, has_seed = cls(**arguments)._log.setup, arguments.get("rng") is not None
+        return cls._of(files.opened(path, setup, seed_is_given=has_seed))
 
     @classmethod
     def _of(cls, log: EventLog) -> Optimizer:
@@ -344,8 +330,7 @@ class Optimizer:
 
     def close(self) -> None:
         """Release the journal, if there is one; the search cannot go on after it."""
-        if self._log.journal is not None:
-            self._log.journal.close()
+        self._log.close()
 
     def __enter__(self) -> Optimizer:
         return self

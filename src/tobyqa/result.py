@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult
+
+from .shown import as_html, as_text, result_rows
+from .surface import UserSurface
 
 Array = NDArray[np.float64]
 
@@ -17,18 +22,19 @@ CURVE_POINTS = 200  # times at which a method states its drift curve
 class Status(Enum):
     """Why a search stopped: SciPy's integer, the sentence, and whether it converged.
 
-    0 and 5 mean what they mean in SciPy's COBYQA, 99 what SciPy says of StopIteration.
+    5 means what it means in SciPy's COBYQA, 99 what SciPy says of StopIteration.
     """
 
-    CONVERGED = (
-        0,
-        "The gradient is smaller than its own uncertainty: "
-        "at this noise level nothing more can be resolved.",
-    )
     SETTLED = (
         1,
         "What is left to gain is expected to be less than `ftol` "
         "(by default a twentieth of the noise).",
+    )
+    UNRESOLVED = (
+        2,
+        "The gradient is below its standard error (times `kappa_tol`), the published "
+        "stopping rule: the latest readings show no slope, which does not say that "
+        "the minimum is near.",
     )
     RUNNING = (3, "The search has not ended.")
     MAXFEV = (5, "The evaluation budget `maxfev` is spent.")
@@ -48,13 +54,16 @@ class Status(Enum):
 
     @property
     def success(self) -> bool:
-        """True only when a convergence test says so."""
-        return self in (Status.CONVERGED, Status.SETTLED)
+        """True only when a convergence test says so; UNRESOLVED comes from none."""
+        return self is Status.SETTLED
 
 
 @dataclass(frozen=True)
 class History:
-    """Every event of a search, in order; rows of a failed reading hold NaN values."""
+    """Every event of a search, in order; rows of a failed reading hold NaN values.
+
+    Radius and gradient are per scaled variable, all else is in the user's units.
+    """
 
     x: Array  # (N, n)
     t: Array  # (N,)
@@ -75,11 +84,11 @@ class History:
         """Which events were failed measurements, (N,)."""
         return np.isnan(self.value)
 
-    def lowest(self) -> int | None:
-        """Row of the lowest reading; None if there is none."""
+    def best(self, *, maximize: bool = False) -> int | None:
+        """Row of the lowest reading, or of the highest; None if there is none."""
         if self.failed.all():
             return None
-        return int(np.nanargmin(self.value))
+        return int(np.nanargmax(self.value) if maximize else np.nanargmin(self.value))
 
 
 @dataclass(frozen=True)
@@ -97,14 +106,22 @@ class DriftCurve:
 
 
 class Result(OptimizeResult):  # type: ignore[misc]
-    """The outcome of a search, a SciPy ``OptimizeResult``.
+    """The outcome of a search, a SciPy ``OptimizeResult``; printed, it is a summary.
+
+    All of it is in the units and with the sign of what was measured, except `radius`
+    and `gradient` of the history, which are per scaled variable.
 
     Attributes
     ----------
-    x, x_std : ndarray
-        The recommended point, and the standard error, by noise alone, of the model's
-        own minimum, which need not be `x`; NaN where the model's Hessian is not
-        positive definite, which is common with few readings.
+    x, x_std, x_cov : ndarray
+        The recommended point, and the standard error and covariance, by noise alone,
+        of the model's own minimum, which need not be `x`; NaN where the model's Hessian
+        is not positive definite, which is common with few readings. Zero for what is
+        fixed and, by ``adaptive``, across constraints that hold at the minimum.
+    names, units : list of str
+        What the variables are called and measured in.
+    active : list of str
+        The bounds and constraints that `x` lies on.
     fun : float
         The model's estimate of the objective at `x` and time `t`, drift included; not
         the luckiest reading.
@@ -113,11 +130,12 @@ class Result(OptimizeResult):  # type: ignore[misc]
     t : float
         The time to which `fun` refers: that of the latest reading in the last fit.
     success, status, message : bool, int, str
-        `success` is true only when a convergence test says so.
+        `success` is true only when a convergence test says so, which the published
+        stopping rule of ``paper`` is not.
     nfev, nit, nfail : int
         Evaluations asked for and answered (failed ones included), iterations, failures.
     jac, hess : ndarray
-        The model's gradient at `x`, and its Hessian.
+        The model's gradient at `x`, and its Hessian; along equalities only.
     drift_rate, drift_rate_std : float
         Change of the readings per unit of time, at a fixed point. The error counts
         noise, not what the model cannot follow.
@@ -128,9 +146,82 @@ class Result(OptimizeResult):  # type: ignore[misc]
         such a part, `x`, `jac` and `hess` are of the function as it was at the first
         reading, `drift` and `drift_rate` those at a measured place near `x`.
     x_best_observed, fun_best_observed : ndarray, float
-        The lowest reading, as it was read: biased by noise and drift.
+        The lowest reading (the highest, if one maximises), as it was read: biased by
+        noise and drift.
     history : History
         Every event.
     method : str
         The method and its non-default settings.
+    surface : UserSurface
+        The model at the end of the run: what `predict` asks.
     """
+
+    x: Array
+    x_std: Array
+    x_cov: Array
+    names: list[str]
+    units: list[str]
+    active: list[str]
+    fun: float
+    fun_std: float
+    noise_std: float
+    t: float
+    success: bool
+    status: int
+    message: str
+    nfev: int
+    nit: int
+    nfail: int
+    jac: Array
+    hess: Array
+    drift_rate: float
+    drift_rate_std: float
+    drift: DriftCurve
+    drift_is_local: bool
+    x_best_observed: Array
+    fun_best_observed: float
+    history: History
+    method: str
+    surface: UserSurface
+
+    def predict(self, x: Any, t: Any = None) -> tuple[Any, Any]:
+        """What would be read at `x` and time `t` on the average; its standard error.
+
+        By the model that the answer is from, in the units and with the sign of the
+        readings; the error is that of the average: a single reading scatters by
+        `noise_std` about it. Far from all readings, in space or time, ``adaptive``
+        says that it knows little; the errors of ``paper`` are by noise alone. NaN as
+        long as there is no model.
+
+        Parameters
+        ----------
+        x : array_like
+            A point, (n,), or points, (..., n).
+        t : float or array_like, optional
+            The time, or one for each point; that of `fun` by default.
+
+        Returns
+        -------
+        value, error : float or ndarray
+            One for each point and time.
+
+        Examples
+        --------
+        >>> import tobyqa
+        >>> res = tobyqa.minimize(lambda x: (x[0] - 1) ** 2, [0.0], noise=0, maxfev=9)
+        >>> value, error = res.predict([[0.0], [1.0], [2.0]])
+        >>> bool((abs(value - [1, 0, 1]) < 0.1).all()), bool((error < 0.1).all())
+        (True, True)
+        """
+        # Without any reading there is no time, and nothing to be said of any.
+        now = 0.0 if math.isnan(self.t) else self.t
+        return self.surface.predict(x, now if t is None else t)
+
+    def __dir__(self) -> list[str]:
+        return [*self, "predict"]
+
+    def __repr__(self) -> str:
+        return as_text(result_rows(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(result_rows(self))

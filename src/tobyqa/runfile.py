@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import _check
 from .datafile import RESERVED, Readings, read_readings
+from .knobs import knob_arguments, together
 from .methods import DEFAULT
-from .program import command_of, parse_number
+from .program import command_of
+from .protocol import parse_number
+from .text import check_label
 
 CLOCKS = ("wall", "index")
 
@@ -31,7 +36,16 @@ class RunSettings:
     units: tuple[str, ...] | None = None
     noise: float | None = None
     maxfev: int | None = None
-    radius: float | None = None
+    radius: float | tuple[float, ...] | None = None
+    bounds: Any = None  # by name, or a list
+    constraints: Any = None
+    x_scale: Any = None  # by name, or a list
+    resolution: Any = None  # by name, or a list
+    fixed: Any = None  # by name
+    max_move: Any = None  # by name, or a list
+    safe: Any = None  # by name, or a list
+    limit: float | None = None
+    maximize: bool = False
     method: str = DEFAULT
     options: Mapping[str, Any] | None = None
     max_failures: int = 10
@@ -42,6 +56,8 @@ class RunSettings:
     journal: str | None = None
     timeout: float | None = None
     retries: int = 0
+    max_output: float = 64.0
+    stderr_lines: int = 3
     program: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -53,10 +69,13 @@ class RunSettings:
             raise ValueError(f"clock must be one of {CLOCKS}, but is {self.clock!r}")
         if self.timeout is not None:
             _check.positive("timeout", self.timeout)
-        if isinstance(self.retries, bool) or not isinstance(self.retries, int):
-            raise TypeError(f"retries must be a whole number, but is {self.retries!r}")
-        if self.retries < 0:
-            raise ValueError(f"retries must be >= 0, but is {self.retries}")
+        _check.positive("max_output", self.max_output)
+        for key in ("retries", "stderr_lines"):
+            value = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{key} must be a whole number, but is {value!r}")
+            if value < 0:
+                raise ValueError(f"{key} must be >= 0, but is {value}")
         if self.options is not None and not isinstance(self.options, Mapping):
             raise TypeError(f"options must be a table, but is {self.options!r}")
         object.__setattr__(self, "program", command_of(self.program))
@@ -70,6 +89,10 @@ class RunSettings:
     def arguments(self, readings: Readings | None) -> dict[str, Any]:
         """The constructor's arguments, `journal` apart."""
         names = self.names if readings is None else readings.names
+        for key, labels in (("names", names), ("units", self.units)):
+            for label in labels or ():
+                if isinstance(label, str):  # the constructor says if it is not
+                    check_label(key, label)
         for name in names or ():
             if name in RESERVED:
                 raise ValueError(
@@ -80,7 +103,8 @@ class RunSettings:
         if x0 is None:
             if readings is None:
                 raise ValueError("x0 is needed (or old readings: data)")
-            x0 = readings.lowest_point
+            x0 = readings.best_point(largest=self.maximize)
+        knobs = names or tuple(f"x{i}" for i in range(np.size(x0)))
         return {
             "x0": x0,
             "names": names,
@@ -94,6 +118,7 @@ class RunSettings:
             "restarts": self.restarts,
             "rng": self.seed,
             "clock": time.time if self.clock == "wall" else None,
+            **knob_arguments(self, knobs),
         }
 
 
@@ -137,7 +162,8 @@ def merged(path: str | None, flags: Mapping[str, Any]) -> RunSettings:
     if "options" in given and isinstance(table.get("options"), Mapping):
         given["options"] = {**table["options"], **given["options"]}
     try:
-        return RunSettings(**{**table, **given})
+        both = together(table, given, given.get("names", table.get("names")))
+        return RunSettings(**{**table, **given, **both})
     except (TypeError, ValueError) as error:
         source = "" if path is None else f"{path}: "
         raise ValueError(f"{source}{error}") from None

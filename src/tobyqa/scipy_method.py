@@ -10,6 +10,7 @@ from typing import Any
 
 from scipy.optimize import OptimizeWarning
 
+from . import _check
 from .methods import DEFAULT, resolve
 from .minimize import minimize
 from .result import Result
@@ -27,6 +28,8 @@ _OWN = set(inspect.signature(minimize).parameters) - {
     "args",
     "callback",
     "options",
+    "bounds",
+    "constraints",
 }
 
 
@@ -48,12 +51,36 @@ def scipy_method(
 
     `options` may hold every keyword of `tobyqa.minimize` (``noise``, ``maxfev``,
     ``clock``, ...; for the method itself say ``tobyqa_method``) and every setting of
-    the method. Derivatives and `tol` are ignored with a warning; bounds and constraints
-    are errors, since a point outside of them may be dangerous.
+    the method. Bounds and linear constraints are met by every point that is evaluated,
+    so ``maxcv`` is 0. `tol` is the setting ``ftol``: what is left to gain when the
+    search ends. ``maxiter`` limits evaluations, as ``maxfev`` does; the lower one
+    counts. `callback` is called after every evaluation, as in `tobyqa.minimize`;
+    ``disp`` prints the result. Derivatives are ignored with a warning.
+
+    Examples
+    --------
+    >>> from scipy.optimize import LinearConstraint, minimize
+    >>> import tobyqa
+    >>> values = []
+    >>> def watch(intermediate_result):
+    ...     values.append(intermediate_result.fun)
+    >>> res = minimize(
+    ...     lambda x, a, b: (x[0] - a) ** 2 + (x[1] - b) ** 2,
+    ...     [0.5, 0.5],
+    ...     args=(3, 2),
+    ...     method=tobyqa.scipy_method,
+    ...     bounds=[(0, 2), (0, 4)],
+    ...     constraints=LinearConstraint([[1, 1]], ub=3),
+    ...     tol=1e-6,
+    ...     callback=watch,
+    ...     options={"maxiter": 20, "noise": 0},
+    ... )
+    >>> res.x.round(2), res.nfev, len(values), res.maxcv
+    (array([2., 1.]), 20, 20, 0.0)
+    >>> res.active
+    ['x0 <= 2', 'x0 + x1 <= 3']
     """
-    if bounds is not None or constraints not in ((), [], None):
-        raise ValueError("bounds and constraints are not supported by this method")
-    for name, value in {"jac": jac, "hess": hess, "hessp": hessp, "tol": tol}.items():
+    for name, value in {"jac": jac, "hess": hess, "hessp": hessp}.items():
         if value is not None:
             warnings.warn(f"tobyqa does not use {name}", RuntimeWarning, stacklevel=3)
     if "tobyqa_method" in options:
@@ -62,9 +89,14 @@ def scipy_method(
         name, value = _ALIASES[alias], options.pop(alias)
         if options.setdefault(name, value) != value:
             raise ValueError(f"{name} = {options[name]} and {alias} = {value} disagree")
+    if (maxiter := options.pop("maxiter", None)) is not None:
+        maxiter = _check.count("maxiter", maxiter)
+        options["maxfev"] = min(options.get("maxfev") or maxiter, maxiter)
 
     method = resolve(options.get("method", DEFAULT))
     settings = {f.name for f in dataclasses.fields(method)}  # type: ignore[arg-type]
+    settings -= _OWN
+    _take_tol(options, tol, settings)
     unknown = options.keys() - _OWN - settings
     if unknown:
         warnings.warn(
@@ -77,9 +109,22 @@ def scipy_method(
         x0,
         args,
         callback=callback,
+        bounds=bounds,
+        constraints=constraints,
         options={k: v for k, v in options.items() if k in settings},
         **{k: v for k, v in options.items() if k in _OWN},
     )
+    result.maxcv = 0.0
     if disp:
-        print(result.message)
+        print(result)
     return result
+
+
+def _take_tol(options: dict[str, Any], tol: float | None, settings: set[str]) -> None:
+    """Put `tol` in as `ftol`, if the method has it."""
+    if tol is None:
+        return
+    if "ftol" in settings:
+        options.setdefault("ftol", tol)
+    else:
+        warnings.warn("this method does not use tol", RuntimeWarning, stacklevel=4)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .polyhedron import Polyhedron
 from .result import DriftCurve, Status
 from .samples import SampleSet
+from .surface import Surface
 
 Array = NDArray[np.float64]
 M = TypeVar("M")
@@ -30,6 +33,21 @@ class Task:
     radius: float | None = None  # distance of the first points; None: the method's own
     seed: int = 0
     has_budget: bool = True  # the search will be ended from outside
+    area: Polyhedron | None = None  # where it may go; x0 is inside; None: anywhere
+
+
+class Why(Enum):
+    """What a point is measured for: a journal has the name, a user sees the text."""
+
+    START = "the start"
+    FIRST = "one of the first points around the start"
+    START_AGAIN = "the start again: what has changed there is drift"
+    STEP = "a step to where the model expects the best reading"
+    EXPLORATION = "an exploration, along the way that is known least"
+    COMPARISON = "a comparison: a known place once more, beside another"
+    ELSEWHERE = "a search from elsewhere (restarts)"
+    ON_THE_WAY = "on the way to a place farther away than one move (max_move)"
+    SAFE = "back at the safe place: a reading was beyond the limit"
 
 
 @dataclass(frozen=True)
@@ -37,6 +55,7 @@ class Proposal:
     """The next point to measure."""
 
     x: Array
+    why: Why = Why.STEP
 
 
 @dataclass(frozen=True)
@@ -67,7 +86,7 @@ class Verdict:
 
 
 class Gauges(NamedTuple):
-    """How far a search looks and how well it sees, in the user's units."""
+    """How far a search looks and how well it sees, per scaled variable."""
 
     radius: float = math.nan  # size of the region, or length of the next step
     gradient: float = math.nan  # norm of the gradient at the centre
@@ -107,10 +126,11 @@ class State(Generic[M]):
 
 @dataclass(frozen=True)
 class Estimate:
-    """The answer as the model sees it, at time `t`."""
+    """The answer as the model sees it, at time `t`, in the search's variables."""
 
     x: Array
     x_std: Array  # NaN where the model has no minimum
+    x_cov: Array  # the same as a covariance, (n, n)
     t: float
     fun: float
     fun_std: float
@@ -121,6 +141,7 @@ class Estimate:
     drift: DriftCurve
     noise_std: float
     drift_is_local: bool = False
+    surface: Surface | None = None  # the model itself; None: there is none yet
 
     def fields(self) -> dict[str, Any]:
         """By name, for a `Result`; arrays are copies that the user may change."""
@@ -149,6 +170,7 @@ def first_readings(state: State[Any]) -> Estimate:
         t=float(samples.times[best]) if has_reading else math.nan,
         fun=float(samples.values[best]) if has_reading else math.nan,
         x_std=np.full(n, math.nan),
+        x_cov=np.full((n, n), math.nan),
         fun_std=noise_std,
         jac=np.full(n, math.nan),
         hess=np.full((n, n), math.nan),
@@ -186,6 +208,9 @@ class Method(Protocol):
     RETIRED: ClassVar[frozenset[str]]
     """Settings that it had once: files may still name them."""
 
+    def needs(self, n: int) -> int:
+        """How many readings it asks for before it has a model of `n` variables."""
+
     def begin(
         self, task: Task
     ) -> Generator[tuple[Proposal, Standing], Observation | None, None]:
@@ -196,6 +221,14 @@ class Method(Protocol):
         observation says that a search which had been ended from outside goes on, so
         that failures before it count no more. The same proposal as before is the same
         object. All that it does follows from `task` and what it is sent.
+        """
+
+    def continued(
+        self, task: Task, state: Any
+    ) -> Generator[tuple[Proposal, Standing], Observation | None, None] | None:
+        """The search that has come to `state`, from now on with another task.
+
+        None if it cannot, as before there is a model: then a new one has to begin.
         """
 
     def estimate(self, state: Any, *, quick: bool = False) -> Estimate:
@@ -219,10 +252,9 @@ class Steps(Protocol[M]):
 
 
 def stepwise(
-    method: Steps[M], task: Task
+    method: Steps[M], state: State[M]
 ) -> Generator[tuple[Proposal, State[M]], Observation | None, None]:
-    """The search of a method that is made of pure functions."""
-    state = method.start(task)
+    """The search of a method that is made of pure functions, from a state on."""
     proposal = method.propose(state)
     while True:
         observation = yield proposal, state

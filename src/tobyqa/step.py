@@ -18,17 +18,28 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from .scaling import exponent, norm, unit
+
 Array = NDArray[np.float64]
 
 _EPS = float(np.finfo(float).eps)
+_TINY = float(np.finfo(float).tiny)
+# Powers of two: the cube of the square of the one is a number, the product of both too.
+_MOST_CURVED = 200
+_LONGEST = 800
 
 
 def cubic_step(g: Array, sigma: float) -> Array:
     """argmin g.s + sigma |s|^3 / 3 = -g / sqrt(sigma |g|)  (closed-form-step)."""
-    size = math.sqrt(g @ g)
+    size = norm(g)
     if size == 0.0:
         return np.zeros_like(g)
-    return g * (-1.0 / math.sqrt(sigma * size))
+    # By mantissas and exponents: the product may leave the floating-point range.
+    a, e_g = math.frexp(size)
+    b, e_sigma = math.frexp(max(sigma, _TINY))
+    odd = (e_g + e_sigma) % 2
+    s = g / math.ldexp(1.0, e_g) * (-1.0 / math.sqrt(math.ldexp(a * b, odd)))
+    return np.asarray(s * math.ldexp(1.0, (e_g - e_sigma + odd) // 2))
 
 
 def arc_step(g: Array, H: Array, sigma: float) -> Array:
@@ -40,14 +51,21 @@ def arc_step(g: Array, H: Array, sigma: float) -> Array:
     g has no part in the lowest eigenspace and the step is too short; the missing
     length is then taken along the lowest eigenvector, in either direction.
 
-    Curvature that leaves the floating-point range is left out: `cubic_step`.
+    It is solved in units of sqrt(|g| / sigma) for s and of sigma for the weight, so
+    that nothing leaves the floating-point range. Curvature that is next to nothing in
+    these units is left out, one that is next to infinite is lessened.
     """
-    if np.isfinite(H).all():
-        with np.errstate(all="ignore"):
-            s = _arc_step(g, H, sigma)
-        if np.isfinite(s).all():
-            return s
-    return cubic_step(g, sigma)
+    b, e_sigma = math.frexp(max(sigma, _TINY))
+    e_H = exponent(H)
+    e_s = min(e_H - e_sigma, _LONGEST)
+    if g.any():
+        e_s = (exponent(g) - e_sigma) // 2
+    curvature = min(e_H - e_sigma - e_s, _MOST_CURVED)
+    if curvature < -_MOST_CURVED or not H.any():
+        return cubic_step(g, sigma)
+    h = np.ldexp(g, -e_sigma - 2 * e_s)
+    s = _arc_step(h, np.ldexp(H / unit(H), curvature), b)
+    return np.asarray(np.ldexp(s, e_s))
 
 
 def _arc_step(g: Array, H: Array, sigma: float) -> Array:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import logging
 import re
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..journal import JournalError
+from ..text import one_line
 from .arguments import parser
 from .run import INTERRUPTED
+from .show import warn
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,7 +28,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     args.argv, args.program = argv, argv[end + 1 :] or None
     if args.program and not getattr(args, "takes_program", False):
         takes.error("only run takes a program after --")
-    return _guarded(args)
+    with _spoken_log(), _spoken_warnings():
+        return _guarded(args)
+
+
+@contextlib.contextmanager
+def _spoken_log() -> Iterator[None]:
+    """Warnings of the package, and how a long replay gets on, as lines for people."""
+    package, replay = logging.getLogger("tobyqa"), logging.getLogger("tobyqa.course")
+    handler, level = logging.StreamHandler(sys.stderr), replay.level
+    handler.setFormatter(logging.Formatter("tobyqa: %(message)s"))
+    package.addHandler(handler)
+    replay.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        replay.setLevel(level)
+        package.removeHandler(handler)
+
+
+@contextlib.contextmanager
+def _spoken_warnings() -> Iterator[None]:
+    """What the user should know, as lines for people, each but once."""
+    said = set()
+
+    def show(message: Warning | str, *_: Any) -> None:
+        if (text := one_line(str(message))) not in said:
+            said.add(text)
+            warn(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def _shielded(argument: str) -> str:
@@ -49,5 +87,5 @@ def _guarded(args: argparse.Namespace) -> int:
 
 
 def _complain(error: object, code: int) -> int:
-    print(f"tobyqa: {' '.join(str(error).split())}", file=sys.stderr)
+    warn(one_line(str(error)))
     return code

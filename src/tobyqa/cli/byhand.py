@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 import webbrowser
+from pathlib import Path
+
+import numpy as np
 
 from .. import journal
 from .._check import LARGEST_READING
@@ -12,8 +16,25 @@ from ..books import Trial
 from ..datafile import write_readings
 from ..optimizer import Optimizer
 from ..runfile import RunSettings
+from .digits import handy
 from .run import failure_time, opened
-from .show import as_json, facts, point_text, summary, trial_facts
+from .show import (
+    as_json,
+    facts,
+    point_text,
+    say,
+    summary,
+    trial_facts,
+    warn,
+    why_text,
+)
+from .times import (
+    as_run_time,
+    correction_note,
+    is_numbered,
+    time_warning,
+    withdrawn_time,
+)
 
 
 def init(settings: RunSettings, args: argparse.Namespace) -> int:
@@ -23,7 +44,7 @@ def init(settings: RunSettings, args: argparse.Namespace) -> int:
     readings = settings.readings()
     with opened(args.file, settings.arguments(readings), readings) as opt:
         text = f"begun: {args.file}; next: tobyqa ask {args.file}"
-        print(as_json(facts(opt)) if args.json else text)
+        say(as_json(facts(opt)) if args.json else text)
     return 0
 
 
@@ -31,8 +52,10 @@ def ask(args: argparse.Namespace) -> int:
     """Print the point to measure next; the same one until it is answered."""
     with Optimizer.resume(args.file) as opt:
         trial = opt.ask()
-        text = f"trial {trial.id}: {point_text(opt, trial.x)}"
-        print(as_json(trial_facts(opt, trial)) if args.json else text)
+        text = f"trial {trial.id}: {point_text(opt, trial.x, full=args.full)}"
+        if why := why_text(opt, trial):
+            text += f"\n  {why}"
+        say(as_json(trial_facts(opt, trial)) if args.json else text)
     return 0
 
 
@@ -43,10 +66,25 @@ def tell(args: argparse.Namespace) -> int:
             f"value must be at most {LARGEST_READING:g} in size, but is {args.value}"
         )
     with Optimizer.resume(args.file) as opt:
-        trial = _waiting(opt) if args.x is None else args.x
-        opt.tell(trial, args.value, args.t, args.sigma)
+        trial = _waiting(opt) if args.x is None else _trial_at(opt, args.x)
+        t = None if args.t is None else as_run_time(opt, args.t)
+        if t is None and not is_numbered(opt):
+            t = withdrawn_time(journal.read(args.file).events, trial)
+        opt.tell(trial, args.value, t, args.sigma)
+        if args.t is None and t is not None:
+            warn(correction_note(opt))
+        if warning := time_warning(opt):
+            warn(warning)
         _print_count(opt, args, "taken")
     return 0
+
+
+def _trial_at(opt: Optimizer, x: tuple[float, ...]) -> Trial:
+    """The trial that waits, if it is at this point or is shown so."""
+    pending = opt.pending
+    if pending is not None and x in (tuple(pending.x), tuple(handy(opt, pending.x))):
+        return pending
+    return Trial(None, np.array(x))
 
 
 def fail(args: argparse.Namespace) -> int:
@@ -58,7 +96,7 @@ def fail(args: argparse.Namespace) -> int:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """Withdraw the latest reading or failure."""
+    """Withdraw the latest reading, failure or change."""
     with Optimizer.resume(args.file) as opt:
         opt.undo()
         _print_count(opt, args, "withdrawn")
@@ -68,7 +106,7 @@ def undo(args: argparse.Namespace) -> int:
 def status(args: argparse.Namespace) -> int:
     """Show a run without touching it, while another process may be running it."""
     opt = Optimizer.load(args.file)
-    print(as_json(facts(opt)) if args.json else summary(opt))
+    say(as_json(facts(opt)) if args.json else summary(opt, args.file))
     return 0
 
 
@@ -78,8 +116,9 @@ def export(args: argparse.Namespace) -> int:
     if args.output is None:
         write_readings(opt, sys.stdout)
         return 0
-    with open(args.output, "w", newline="", encoding="utf-8") as file:
-        write_readings(opt, file)
+    table = io.StringIO(newline="")
+    write_readings(opt, table)
+    journal.write_output(args.output, table.getvalue().encode())
     return 0
 
 
@@ -89,7 +128,7 @@ def report(args: argparse.Namespace) -> int:
     from ..report import write
 
     path = write(args.file, args.output)
-    print(path)
+    say(str(path))
     if args.open:
         webbrowser.open(path.resolve().as_uri())
     return 0
@@ -100,8 +139,13 @@ def plot(args: argparse.Namespace) -> int:
     _need_matplotlib("a plot")
     from ..plots import overview
 
-    overview(args.file).savefig(args.output)
-    print(args.output)
+    figure, picture = overview(args.file), io.BytesIO()
+    path = Path(args.output)
+    if not path.suffix:
+        path = path.with_suffix(f".{figure.canvas.get_default_filetype()}")
+    figure.savefig(picture, format=path.suffix[1:])
+    journal.write_output(path, picture.getvalue())
+    say(str(path))
     return 0
 
 
@@ -125,14 +169,14 @@ def _waiting(opt: Optimizer) -> Trial:
 
 def _print_count(opt: Optimizer, args: argparse.Namespace, what: str) -> None:
     if args.json:
-        print(as_json(facts(opt)))
+        say(as_json(facts(opt)))
         return
     history = opt.result().history
     readings = int((~history.failed).sum())
-    print(f"{what}: {readings} readings, {len(history) - readings} failures")
+    say(f"{what}: {readings} readings, {len(history) - readings} failures")
     if opt.done:
-        print(opt.message)
+        say(opt.message)
     elif opt.pending is not None:
-        print(f"waiting: trial {opt.pending.id}: {point_text(opt, opt.pending.x)}")
+        say(f"waiting: trial {opt.pending.id}: {point_text(opt, opt.pending.x)}")
     else:
-        print(f"next: tobyqa ask {args.file}")
+        say(f"next: tobyqa ask {args.file}")

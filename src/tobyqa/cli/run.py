@@ -10,17 +10,21 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from .. import journal
 from ..books import Trial
+from ..child import GRACE
 from ..datafile import Readings
 from ..minimize import EVALUATIONS_PER_VARIABLE
 from ..optimizer import Optimizer
 from ..program import Program, ProgramError
 from ..result import Status
 from ..runfile import RunSettings
-from .show import as_json, facts, is_date, progress_line, summary
+from ..running import Notes
+from ..text import one_line
+from .show import as_json, facts, is_date, progress_line, say, summary, warn
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 _PLAIN_PAUSE = 10.0  # seconds between progress lines where they cannot be rewritten
@@ -33,21 +37,41 @@ def run(settings: RunSettings, argv: Sequence[str], *, json: bool, quiet: bool) 
     if settings.maxfev is None:
         arguments["maxfev"] = EVALUATIONS_PER_VARIABLE * len(arguments["x0"])
     names = Optimizer(**arguments).names  # all that can be wrong is said before it runs
-    program = Program(settings.program, tuple(names), settings.timeout)
+    program = Program(
+        settings.program,
+        tuple(names),
+        settings.timeout,
+        settings.max_output,
+        settings.stderr_lines,
+        Notes.beside(settings.journal),
+    )
     progress = Progress(quiet=quiet)
     with opened(settings.journal, arguments, readings) as opt, _terminable():
         try:
+            _end_what_is_left(program.notes, progress)
             while not opt.done:
                 _measure(opt, program, settings.retries, progress)
                 progress.show(opt)
         except KeyboardInterrupt:
             opt.stop()
         progress.clear()
-        print(as_json(facts(opt)) if json else summary(opt))
+        say(as_json(facts(opt)) if json else summary(opt))
         if opt.status is Status.STOPPED:
-            print(_how_to_continue(settings, argv), file=sys.stderr)
+            say(_how_to_continue(settings.journal, opt, argv), sys.stderr)
             return INTERRUPTED
-        return 1 if opt.status is Status.FAILURES else 0
+        return 1 if opt.status is Status.FAILURES or _has_failed(opt) else 0
+
+
+def _has_failed(opt: Optimizer) -> bool:
+    """Whether not one trial gave a reading."""
+    history = opt.result().history
+    return bool(opt.nfev) and bool(history.failed[history.asked].all())
+
+
+def _end_what_is_left(notes: Notes | None, progress: Progress) -> None:
+    """No program of an earlier run may still turn the knobs."""
+    for pid in [] if notes is None else notes.end_what_is_left(GRACE):
+        progress.say(f"ended process {pid}, which an earlier run had left running")
 
 
 def opened(
@@ -57,7 +81,7 @@ def opened(
     if readings is None:
         return Optimizer.open(path, **arguments)
     for note in readings.notes:
-        print(f"tobyqa: {note}", file=sys.stderr)
+        warn(note)
     if path is None or not journal.holds_run(path):
         return Optimizer.from_data(
             readings.x,
@@ -103,24 +127,42 @@ def _tell_reading(opt: Optimizer, program: Program, trial: Trial) -> None:
         raise ProgramError(str(error)) from None
 
 
-def _how_to_continue(settings: RunSettings, argv: Sequence[str]) -> str:
-    if settings.journal is None:
+def _how_to_continue(path: str | None, opt: Optimizer, argv: Sequence[str]) -> str:
+    if path is None:
         return "stopped; nothing was kept, since there is no --journal"
+    if opt.journal != Path(path):
+        argv = _in_journal(argv, str(opt.journal))
     return f"stopped; to continue: {shlex.join(['tobyqa', *argv])}"
+
+
+def _in_journal(argv: Sequence[str], path: str) -> list[str]:
+    """The same command with another journal, since the first one was lost."""
+    end = argv.index("--") if "--" in argv else len(argv)
+    flags = list(argv[:end])
+    places = [k for k, flag in enumerate(flags) if flag == "--journal"]
+    for place in places:
+        flags[place + 1] = path
+    # Named otherwise, as in a file of settings: the last flag overrides it.
+    return [*flags, *([] if places else ["--journal", path]), *argv[end:]]
 
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """Let a polite request to end (SIGTERM) stop the search as Ctrl-C does."""
+    """Let all requests to end stop the search as Ctrl-C does.
+
+    Those that are ignored, as by nohup, stay so.
+    """
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGTERM, interrupt)
-    try:
+    with contextlib.ExitStack() as at_last:
+        for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
+            number = getattr(signal, name, None)  # Windows has but the first
+            if number is None or signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            at_last.callback(signal.signal, number, signal.signal(number, interrupt))
         yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 class Progress:
@@ -137,19 +179,25 @@ class Progress:
         if self._quiet or (not self._rewrites and now - self._last < _PLAIN_PAUSE):
             return
         self._last = now
-        line = progress_line(opt)
+        line = one_line(progress_line(opt))
         if self._rewrites:
             width = shutil.get_terminal_size().columns - 1
-            print(f"\r\x1b[K{line[:width]}", end="", file=sys.stderr, flush=True)
+            _rewrite(line[:width])
         else:
-            print(line, file=sys.stderr, flush=True)
+            say(line, sys.stderr)
 
     def say(self, line: str) -> None:
         """Something that stays."""
         self.clear()
-        print(f"tobyqa: {line}", file=sys.stderr, flush=True)
+        warn(one_line(line))
 
     def clear(self) -> None:
         """Make room for other output."""
         if self._rewrites and not self._quiet:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            _rewrite("")
+
+
+def _rewrite(line: str) -> None:
+    """Put a line in the place of the last one on the terminal, if it is still there."""
+    with contextlib.suppress(OSError):
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)

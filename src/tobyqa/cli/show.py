@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
+import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO
 
 import numpy as np
 
+from ..advice import advice
 from ..books import Trial
+from ..limits import constraint_text, limits
 from ..optimizer import Optimizer
 from ..result import Result
-from ..view import HOUR, LOCAL_DRIFT, is_unix_time, with_error
+from ..space import Space
+from ..state import Why
+from ..text import one_line, printable
+from ..view import HOUR, LOCAL_DRIFT, Run, is_unix_time, view, with_error
+from .digits import handy
+
+
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print lines; whoever wrote them, they only show text.
+
+    If nobody is there to read them, as after the end of a terminal, they are dropped.
+    """
+    stream = sys.stdout if file is None else file
+    try:
+        print(printable(text), file=stream, flush=True)
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EIO):
+            raise
+        # What is left in the stream must not fail again when the process ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def warn(text: str) -> None:
+    """Say something beside the output."""
+    say(f"tobyqa: {text}", sys.stderr)
 
 
 def as_json(content: Any) -> str:
@@ -37,31 +69,51 @@ def trial_facts(opt: Optimizer, trial: Trial) -> dict[str, Any]:
         "id": trial.id,
         "x": trial.x,
         "point": dict(zip(opt.names, trial.x, strict=True)),
+        "why": None if trial.why is None else trial.why.name.lower(),
     }
+
+
+def why_text(opt: Optimizer, trial: Trial) -> str:
+    """What a trial is for; empty if that was not kept."""
+    if trial.why is None:
+        return ""
+    failed = opt.result().history.failed
+    is_nearer = trial.why in _NEARER and failed.size and failed[-1]
+    return trial.why.value + (", nearer after a failure" if is_nearer else "")
+
+
+_NEARER = (Why.FIRST, Why.STEP, Why.EXPLORATION)  # places that a failure moves
 
 
 def facts(opt: Optimizer) -> dict[str, Any]:
     """A search for machines."""
-    res, pending = opt.result(), opt.pending
+    run, pending = view(opt), opt.pending
+    res, space = run.result, run.space
     fields = (
-        "x x_std fun fun_std t drift_rate drift_rate_std drift_is_local noise_std "
-        "nfev nfail nit "
+        "x x_std active fun fun_std t drift_rate drift_rate_std drift_is_local "
+        "noise_std nfev nfail nit "
         "success status message x_best_observed fun_best_observed method"
     )
     return {
         "names": opt.names,
         "units": opt.units,
+        "bounds": [(v.lower, v.upper) for v in space.variables],
+        "constraints": [constraint_text(row, space.names) for row in space.constraints],
+        "fixed": opt.fixed,
+        "maximize": space.maximize,
         "done": opt.done,
         "maxfev": opt.maxfev,
         "readings": int((~res.history.failed).sum()),
         "pending": None if pending is None else trial_facts(opt, pending),
+        "advice": advice(run).text,
         **{key: res[key] for key in fields.split()},
     }
 
 
-def point_text(opt: Optimizer, x: Sequence[float] | Any) -> str:
-    """A point with names and units; every digit, since someone may type it in."""
-    parts = zip(opt.names, x, opt.units, strict=True)
+def point_text(opt: Optimizer, x: Any, *, full: bool = False) -> str:
+    """A point with names and units, to the digits that matter or in full."""
+    shown = x if full else handy(opt, x)
+    parts = zip(opt.names, shown, opt.units, strict=True)
     return ", ".join(f"{n} = {float(v)!r} {u}".rstrip() for n, v, u in parts)
 
 
@@ -89,42 +141,68 @@ def _rate(opt: Optimizer, t: float, rate: float, error: float | None = None) -> 
     return f"{with_error(scale * rate, scale * error)} per {unit}"
 
 
-def summary(opt: Optimizer) -> str:
-    """A search for people, one fact per line."""
-    res = opt.result()
+def summary(opt: Optimizer, path: str | None = None) -> str:
+    """A search for people, one fact per line; `path` if it was read from a file."""
+    run = view(opt)
+    run = run if path is None else replace(run, journal=Path(path))
+    res, space = run.result, run.space
     limit = "" if opt.maxfev is None else f" of {opt.maxfev}"
     old = int((~res.history.asked).sum())
     rows = [
         ("search", opt.message),
         ("method", res.method),
+        *([("wanted", "the largest value")] if space.maximize else []),
         ("trials", f"{opt.nfev}{limit} answered, {res.nfail} of them failed"),
     ]
     if old:
         rows.append(("further", f"{old} readings that were not asked for"))
+    rows += _rule_rows(opt, space)
     rows += _pending_rows(opt)
-    rows += _answer_rows(opt, res)
+    rows += _answer_rows(opt, res, space)
     if failures := [reason for reason in opt.reasons if reason]:
         rows.append(("failure", f"the last one: {failures[-1]}"))
+    rows += _advice_rows(run)
     width = max(len(name) for name, _ in rows)
     # Reasons of failures may have several lines.
-    return "\n".join(f"{name.ljust(width)}  {' '.join(t.split())}" for name, t in rows)
+    return "\n".join(f"{name.ljust(width)}  {one_line(text)}" for name, text in rows)
+
+
+def _rule_rows(opt: Optimizer, space: Space) -> list[tuple[str, str]]:
+    """What was fixed since the search began, and what readings lead back."""
+    since = [v for v in space.variables if v.name in opt.fixed and v.value != v.value]
+    stays = ", ".join(f"{v.name} = {opt.fixed[v.name]:.15g} {v.unit}" for v in since)
+    rows = [("fixed", stays)] if since else []
+    if "limit" in opt.setup:
+        side = "below" if space.maximize else "above"
+        safe = point_text(opt, opt.setup["safe"])
+        rows.append(("safe", f"after a reading {side} {opt.setup['limit']:g}: {safe}"))
+    return rows
 
 
 def _pending_rows(opt: Optimizer) -> list[tuple[str, str]]:
     trial = opt.pending
     if trial is None:
         return []
-    return [("pending", f"trial {trial.id}: {point_text(opt, trial.x)}")]
+    rows = [("pending", f"trial {trial.id}: {point_text(opt, trial.x)}")]
+    return [*rows, ("", why)] if (why := why_text(opt, trial)) else rows
 
 
-def _answer_rows(opt: Optimizer, res: Result) -> list[tuple[str, str]]:
+def _advice_rows(run: Run) -> list[tuple[str, str]]:
+    """Whether to stop, and how to go on."""
+    said = advice(run)
+    return [("advice", said.text), *(("", line) for line in said.commands)]
+
+
+def _answer_rows(opt: Optimizer, res: Result, space: Space) -> list[tuple[str, str]]:
     if res.history.failed.all():
-        return [("answer", "no reading yet")]
-    rows = []
+        return [*_limit_rows(opt, space), ("answer", "no reading yet")]
+    rows = _limit_rows(opt, space)
     for k, name in enumerate(opt.names):
         text = with_error(float(res.x[k]), float(res.x_std[k]))
         label = "answer" if k == 0 else ""
         rows.append((label, f"{name} = {text} {opt.units[k]}".rstrip()))
+    if res.active:
+        rows.append(("active", f"the answer is at {', '.join(res.active)}"))
     rows.append(("value", f"{with_error(res.fun, res.fun_std)} {_moment(opt, res.t)}"))
     if math.isfinite(res.drift_rate):
         rate = _rate(opt, res.t, res.drift_rate, res.drift_rate_std)
@@ -134,6 +212,12 @@ def _answer_rows(opt: Optimizer, res: Result) -> list[tuple[str, str]]:
     if math.isfinite(res.noise_std):
         rows.append(("noise", f"{res.noise_std:.3g} per reading"))
     return rows
+
+
+def _limit_rows(opt: Optimizer, space: Space) -> list[tuple[str, str]]:
+    """Bounds, steps and constraints, as far as there are any."""
+    texts = limits(space, opt.names)
+    return [("" if k else "limits", text) for k, text in enumerate(texts)]
 
 
 def _moment(opt: Optimizer, t: float) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..result import Status
-from ..state import Estimate, Gauges, Method, Observation, Proposal, Task
+from ..state import Estimate, Gauges, Method, Observation, Proposal, Task, Why
 
 Array = NDArray[np.float64]
 Asking = Generator[tuple[Proposal, "Restarted"], "Observation | None", Any]
@@ -39,10 +39,7 @@ class Restarted:
 
     home: Any
     accepted: bool = False
-
-    @property
-    def status(self) -> Status:
-        return Status.RUNNING
+    status: Status = Status.RUNNING
 
     @property
     def iterations(self) -> int:
@@ -69,9 +66,18 @@ class Restarts:
     def __str__(self) -> str:
         return f"{self.method}, restarts"
 
+    def needs(self, n: int) -> int:
+        """As the method itself."""
+        return self.method.needs(n)
+
     def begin(self, task: Task) -> Asking:
         """The search, and those from elsewhere, one after the other."""
-        return _searches(self.method, task)
+        return _searches(_Search(self.method, task, self.method.begin(task)))
+
+    def continued(self, task: Task, state: Restarted) -> Asking | None:
+        """The search at the best place with another task; an excursion is over."""
+        home = self.method.continued(task, state.home)
+        return None if home is None else _searches(_Search(self.method, task, home))
 
     def estimate(self, state: Restarted, *, quick: bool = False) -> Estimate:
         """The answer of the search at the best place."""
@@ -84,15 +90,23 @@ class _Search:
 
     method: Method
     task: Task
+    search: Generator[tuple[Proposal, Any], Observation | None, None]
     readings: int = 0
     idle: int = 0  # rounds without a gain
     x: Array | None = None  # the answer when the last round ended
     failures: int = 0  # in a row
-    _search: Any = field(init=False)
+    is_away: bool = False
+    _own: Any = field(init=False, default=None)  # its proposal, as the method has it
 
     def __post_init__(self) -> None:
-        self._search = self.method.begin(self.task)
-        self.proposal, self.state = next(self._search)
+        self._take(*next(self.search))
+
+    def _take(self, proposal: Proposal, state: Any) -> None:
+        self.state = state
+        if proposal is not self._own:
+            self._own = proposal
+            elsewhere = Proposal(proposal.x, Why.ELSEWHERE)
+            self.proposal = elsewhere if self.is_away else proposal
 
     @property
     def round(self) -> int:
@@ -100,7 +114,7 @@ class _Search:
         return self.task.x0.size + 20
 
     def send(self, observation: Observation | None) -> None:
-        self.proposal, self.state = self._search.send(observation)
+        self._take(*self.search.send(observation))
         if observation is None:
             return
         self.failures = self.failures + 1 if observation.failed else 0
@@ -129,25 +143,31 @@ def _gain(now: Estimate, before: Array) -> float:
     return float(now.jac @ d + 0.5 * d @ now.hess @ d)
 
 
-def _searches(method: Method, task: Task) -> Asking:
-    home, readings = _Search(method, task), 0
+def _searches(home: _Search) -> Asking:
+    method, task, readings = home.method, home.task, 0
     accepted = False
     while True:
-        observation = yield home.proposal, Restarted(home.state, accepted)
+        is_lost = home.state.status is Status.UNBOUNDED
+        status = Status.UNBOUNDED if is_lost else Status.RUNNING
+        observation = yield home.proposal, Restarted(home.state, accepted, status)
         home.send(observation)
         accepted = home.state.accepted
         readings += observation is not None
-        if not (task.has_budget and home.is_over(_ROUNDS_AT_HOME)):
+        if is_lost or not (task.has_budget and home.is_over(_ROUNDS_AT_HOME)):
             continue
         answer = method.estimate(home.state, quick=True)
-        if answer.drift_is_local:
-            continue  # every new place would have a drift of its own
-        away = _Search(method, _elsewhere(task, answer, readings))
+        is_held = task.area is not None and task.area.is_flat
+        if answer.drift_is_local or is_held:
+            # Every new place would have a drift of its own; or a search that begins
+            # there would learn nothing of the variables that stay.
+            continue
+        elsewhere = _elsewhere(task, answer, readings)
+        away = _Search(method, elsewhere, method.begin(elsewhere), is_away=True)
         yield from _excursion(home, away, answer.x, until=readings)
         is_lower = yield from _compared(home, away, answer)
         readings += away.readings
         home = away if is_lower else home
-        home.idle = 0
+        home.idle, home.is_away = 0, False
 
 
 def _elsewhere(task: Task, answer: Estimate, readings: int) -> Task:
@@ -159,7 +179,10 @@ def _elsewhere(task: Task, answer: Estimate, readings: int) -> Task:
     radius = 2.0 if task.radius is None else task.radius
     away = radius * rng.uniform(*_AWAY) * rng.standard_normal(task.x0.size)
     noise = answer.noise_std if task.noise is None else task.noise
-    return replace(task, x0=answer.x + away, noise=noise)
+    x0 = answer.x + away
+    return replace(
+        task, x0=x0 if task.area is None else task.area.nearest(x0), noise=noise
+    )
 
 
 def _excursion(home: _Search, away: _Search, x: Array, until: int) -> Asking:
@@ -178,7 +201,7 @@ def _excursion(home: _Search, away: _Search, x: Array, until: int) -> Asking:
 
 def _measured(home: _Search, x: Array, hearers: tuple[_Search, ...]) -> Asking:
     """A reading at `x`, or None if that failed."""
-    proposal = Proposal(x.copy())
+    proposal = Proposal(x.copy(), Why.COMPARISON)
     while True:
         observation = yield proposal, Restarted(home.state)
         if observation is None:
@@ -192,7 +215,7 @@ def _measured(home: _Search, x: Array, hearers: tuple[_Search, ...]) -> Asking:
 def _compared(home: _Search, away: _Search, answer: Estimate) -> Asking:
     """Whether the other search has found a place that is surely lower."""
     there = home.method.estimate(away.state, quick=True)
-    noise = np.nanmax([answer.noise_std, there.noise_std])
+    noise = float(np.fmax(answer.noise_std, there.noise_std))
     leads: list[float] = []
     variance = 0.0
     for _ in range(_COMPARISONS):

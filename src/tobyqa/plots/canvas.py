@@ -140,10 +140,14 @@ def legend_above(axes: Axes, columns: int = 2) -> None:
     axes.set_title(title, loc="left", fontsize=_TITLE, pad=5 + 11.5 * rows)
 
 
-def legend_below(parent: Any, axes: Axes) -> None:
-    """One legend for a group of panels that are all drawn alike."""
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
+def legend_below(parent: Any, panels: Sequence[Axes]) -> None:
+    """One legend for a group of panels, with what any of them shows."""
+    entries: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if entries:
+        handles, labels = list(entries.values()), list(entries)
         parent.legend(
             handles, labels, loc="outside lower left", ncols=len(handles), **_LEGEND
         )

@@ -34,6 +34,7 @@ from .canvas import (
     small_panels,
 )
 from .course import NUMBER
+from .walls import at_limit, draw_walls, fixed, note, room, way, write_note
 
 _SLICE_POINTS = 101
 _LONGEST_TITLE = 29  # characters over the narrowest panel
@@ -46,7 +47,8 @@ def variables(source: Source, axes: Any = None) -> Any:
 
     Dots are the points measured, the line is the centre of the search. The bar at the
     right end is one standard error of the recommended value; it is missing where the
-    model has no minimum along the way.
+    model has no minimum along the way. Bounds that are near are drawn as walls; a
+    linear constraint is named in the panels of its variables.
 
     Parameters
     ----------
@@ -71,7 +73,8 @@ def model(source: Source, axes: Any = None) -> Any:
     standard error as far as the result tells it: that of the height and of the slope,
     ``sqrt(fun_std**2 + (hess[i, i] * x_std[i] * d)**2)``; where ``x_std`` is NaN, that
     of the height alone. The error of the curvature is not in it, so far from the
-    answer the truth may well lie outside.
+    answer the truth may well lie outside. Slices end at the walls that bounds and
+    linear constraints are; variables that an equality ties together move together.
 
     Dots are readings near by with the drift removed, moved onto the slice by what the
     model says of the other variables: their distance from the line is what the model
@@ -119,7 +122,7 @@ def draw_group(
             panel.set_xlabel(x_label, fontsize=8.5)
         if y_label and i % columns == 0:
             panel.set_ylabel(y_label, fontsize=8.5)
-    legend_below(parent, panels[0])
+    legend_below(parent, panels)
     return np.array(panels, dtype=object)
 
 
@@ -164,23 +167,31 @@ def draw_path(ax: Any, run: Run, i: int) -> None:
     focus(ax, np.append(history.x[measured, i], x), shown, fence=12.0)
     number_axis(ax, number.size, ticks=4, spare=0.08)
     few_ticks(ax.yaxis)
+    variable = run.space.variables[i]
+    if not fixed(run.space, i):
+        draw_walls(ax, variable.lower, variable.upper, across="y")
+    write_note(ax, note(run, i))
 
 
 def draw_slice(ax: Any, run: Run, i: int) -> None:
-    """The model along one variable."""
-    result = run.result
-    x, slope, curvature = result.x[i], result.jac[i], result.hess[i, i]
+    """The model along one variable, as far as limits let it go."""
+    result, x = run.result, run.result.x[i]
     frame(ax, _title(run, i, with_error(x, result.x_std[i])), small=True)
     unit = f" ({run.units[i]})" if run.units[i] else ""
     label_axes(ax, shortened(run.names[i]) + unit, "")
-    if not math.isfinite(slope):
-        nothing_yet(ax, "no model yet")
+    v = way(run.space, i)
+    if not v.any() or not math.isfinite(result.jac[i]):
+        nothing_yet(ax, "no model yet" if v.any() else "not searched")
+        ax.set_xticks([])
+        ax.set_yticks([])
         return
     reach = _reach(run)
-    d = np.linspace(-reach[i], reach[i], _SLICE_POINTS)
-    line = result.fun + slope * d + 0.5 * curvature * d**2
+    low, high = room(run.space, result.x, v, i)
+    d = np.linspace(max(low - x, -reach[i]), min(high - x, reach[i]), _SLICE_POINTS)
+    curvature = float(v @ result.hess @ v)
+    line = result.fun + float(result.jac @ v) * d + 0.5 * curvature * d**2
     std = np.hypot(result.fun_std, np.nan_to_num(curvature * result.x_std[i] * d))
-    at, height = _on_slice(run, i, reach)
+    at, height = _on_slice(run, i, v, reach)
     dots(
         ax, at, height, marker="o", color=BLUE, label="readings near by, drift removed"
     )
@@ -192,14 +203,20 @@ def draw_slice(ax: Any, run: Run, i: int) -> None:
         x, color=GREEN, linewidth=1.1, linestyle=(0, (4, 2)), label="recommended"
     )
     ax.plot(x, result.fun, "D", color=BLACK, markersize=3.5)
-    ax.set_xlim(x - reach[i], x + reach[i])
+    ax.set_xlim(x + d[0], x + d[-1])
     focus(ax, height, band)
     few_ticks(ax.xaxis)
     few_ticks(ax.yaxis)
+    draw_walls(ax, low, high, across="x")
+    write_note(ax, note(run, i))
 
 
 def _title(run: Run, i: int, value: str) -> str:
     name, amount = shortened(run.names[i]), f"{value} {run.units[i]}".rstrip()
+    if fixed(run.space, i):
+        amount += ", fixed"
+    elif at_limit(run, i):
+        amount += ", a limit"
     one_line_fits = len(name) + len(amount) <= _LONGEST_TITLE
     return f"{name} = {amount}" if one_line_fits else f"{name} =\n{amount}"
 
@@ -214,8 +231,8 @@ def _reach(run: Run) -> Array:
     return np.asarray(np.where(reach > 1e-9 * size, reach, size))
 
 
-def _on_slice(run: Run, i: int, reach: Array) -> tuple[Array, Array]:
-    """Readings near by, drift removed, moved onto the slice along variable i."""
+def _on_slice(run: Run, i: int, v: Array, reach: Array) -> tuple[Array, Array]:
+    """Readings near by, drift removed, moved onto the slice of variable i along v."""
     result, history = run.result, run.history
     d = history.x - result.x
     distance = np.sqrt(np.mean((d / reach) ** 2, axis=1))
@@ -223,5 +240,6 @@ def _on_slice(run: Run, i: int, reach: Array) -> tuple[Array, Array]:
     near = np.isfinite(corrected) & (distance <= 1.0)
     d, corrected = d[near], corrected[near]
     explained = d @ result.jac + 0.5 * np.einsum("ki,ij,kj->k", d, result.hess, d)
-    along = d[:, i] * result.jac[i] + 0.5 * result.hess[i, i] * d[:, i] ** 2
+    slope, curvature = float(result.jac @ v), float(v @ result.hess @ v)
+    along = d[:, i] * slope + 0.5 * curvature * d[:, i] ** 2
     return result.x[i] + d[:, i], corrected - explained + along

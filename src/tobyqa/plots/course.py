@@ -81,10 +81,11 @@ def progress(source: Source, axes: Any = None) -> Any:
 
     First the readings with the drift removed, that is, as they would be now. Those
     outside the last fit have no drift estimate: they are left as read, and grey. The
-    best so far is the lowest of the corrected ones; under noise it is in part luck,
-    the model's value at the answer with its band of one standard error is not. Then
-    the radius or step length, and the gradient beside its standard error: below it,
-    nothing is left to be seen.
+    best so far is the lowest of the corrected ones (the highest, if one maximises);
+    under noise it is in part luck, the model's value at the answer with its band of one
+    standard error is not. Then the radius or step length, and the gradient beside its
+    standard error: below it, nothing is left to be seen. Both are per scaled variable,
+    and say so, unless no scales were used.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def _objective(ax: Axes, run: Run) -> None:
     # Readings of different times compare only once the drift is removed.
     comparable = corrected if has_curve else history.value
     if np.isfinite(comparable).any():
-        best = np.fmin.accumulate(comparable)
+        best = (np.fmax if run.maximize else np.fmin).accumulate(comparable)
         ax.step(
             number,
             best,
@@ -178,18 +179,26 @@ def _finish(ax: Axes, run: Run, x: Array, y: Array, lines: list[Array]) -> None:
     legend_above(ax, columns=3)
 
 
+def _has_scales(run: Run) -> bool:
+    """Whether lengths are in scales; a result alone does not tell, so it may be."""
+    return not (run.setup and run.space.is_identity)
+
+
 def _radius(ax: Axes, run: Run) -> None:
     units = set(run.units)
     unit = f" ({units.pop()})" if len(units) == 1 and run.units[0] else ""
     frame(ax, "Radius or step length")
-    label_axes(ax, NUMBER, f"length{unit}")
+    of_what = ", scaled variables" if _has_scales(run) else unit
+    label_axes(ax, NUMBER, f"length{of_what}")
     _log_lines(ax, [(run.history.radius, {"color": BLUE})])
 
 
 def _gradient(ax: Axes, run: Run) -> None:
     frame(ax, "Gradient and its uncertainty")
-    label_axes(ax, NUMBER, "norm")
-    norm = {"color": BLUE, "label": "gradient"}
+    label_axes(ax, NUMBER, "norm, scaled variables" if _has_scales(run) else "norm")
+    # What a limit holds back stays, however near the answer is.
+    across = ", also across limits" if run.result.active else ""
+    norm = {"color": BLUE, "label": f"gradient{across}"}
     error = {
         "color": VERMILION,
         "linestyle": (0, (4, 1.5)),

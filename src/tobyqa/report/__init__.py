@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ..journal import StrPath
+from ..journal import StrPath, write_output
 from ..view import Source, view
 from .page import page
 
@@ -25,13 +25,13 @@ def write(source: Source, output: StrPath) -> Path:
     source : Result, Optimizer or path of a journal
         What to report; a journal is only read, so its run may go on meanwhile.
     output : path
-        The file to write, e.g. ``report.html``.
+        The file to write, e.g. ``report.html``; never in place of a run.
 
     Returns
     -------
     Path
         That of the file written.
     """
-    path = Path(output)
-    path.write_text(page(view(source), datetime.now(timezone.utc)), encoding="utf-8")
-    return path
+    text = page(view(source), datetime.now(timezone.utc))
+    write_output(output, text.encode())
+    return Path(output)

@@ -17,8 +17,11 @@ import scipy
 
 from .. import plots
 from .._version import __version__
+from ..advice import advice, has_model
+from ..limits import constraint_text, range_text
+from ..text import printable
 from ..view import Run, rounded, with_error
-from .answer import advice, facts, has_model, setting, summary
+from .answer import facts, setting, summary
 from .look import STYLE
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ def page(run: Run, written: datetime) -> str:
 
 
 def _text(content: object) -> str:
-    return escape(str(content), quote=True)
+    return escape(printable(str(content)), quote=True)
 
 
 def _prose(content: str) -> str:
@@ -70,9 +73,10 @@ def _section(name: str, title: str, *content: str) -> str:
 def _answer(run: Run) -> str:
     terms = [f"<dt>{_text(k)}</dt><dd>{_prose(v)}</dd>" for k, v in summary(run)]
     next_step = advice(run)
-    command = f"\n<pre>{_text(next_step.command)}</pre>" if next_step.command else ""
+    lines = [f"# {who}\n{line}" if who else line for who, line in next_step.ways]
+    commands = "\n<pre>" + _text("\n".join(lines)) + "</pre>" if lines else ""
     terms.append(
-        f'<dt>What to do next</dt><dd id="next">{_prose(next_step.text)}{command}</dd>'
+        f'<dt>What to do next</dt><dd id="next">{_prose(next_step.text)}{commands}</dd>'
     )
     return _section(
         "answer",
@@ -85,20 +89,33 @@ def _answer(run: Run) -> str:
 
 def _variables(run: Run) -> str:
     x, std, start = run.result.x, run.result.x_std, run.setup.get("x0")
-    columns = ["Variable", "Recommended", "Unit"]
-    rows = [
-        [run.names[i], with_error(x[i], std[i]), run.units[i]] for i in range(run.n)
-    ]
+    columns = {"Variable": run.names}
+    columns["Recommended"] = [with_error(*pair) for pair in zip(x, std, strict=True)]
     if start is not None:
-        columns.insert(2, "Started at")
-        for row, value in zip(rows, start, strict=True):
-            row.insert(2, f"{value:.6g}")
+        columns["Started at"] = [f"{value:.6g}" for value in start]
+    columns["Unit"] = run.units
+    text = [0, len(columns) - 1]
+    ranges = [
+        range_text(v, n) for v, n in zip(run.space.variables, run.names, strict=True)
+    ]
+    if any(ranges):
+        text.append(len(columns))
+        columns["Limits"] = ranges
     note = (
         "± is one standard error, by noise alone. Where there is none, the model has "
-        "no minimum that noise could shift."
+        "no optimum that noise could shift, or a limit holds it."
     )
-    table = _table("The recommended point", columns, rows, text=(0, len(columns) - 1))
-    return f'<div class="wide">\n{table}\n</div>\n<p class="note">{note}</p>'
+    rows = zip(*columns.values(), strict=True)
+    table = _table("The recommended point", list(columns), rows, text=text)
+    return (
+        f'<div class="wide">\n{table}\n</div>\n<p class="note">{note}</p>'
+        f"{_constraints(run)}"
+    )
+
+
+def _constraints(run: Run) -> str:
+    texts = [constraint_text(row, run.names) for row in run.space.constraints]
+    return f"\n<p>Kept: {_text('; '.join(texts))}.</p>" if texts else ""
 
 
 def _machine_readable(run: Run) -> str:
@@ -238,9 +255,14 @@ def _remark(run: Run, k: int) -> str:
 
 
 def _settings(run: Run, written: datetime) -> str:
-    hidden = {"names", "units", "settings", "method", "bounds"}
+    hidden = {"names", "units", "settings", "method", "bounds", "space"}
     rows = [["method", run.result.method]]
-    rows += [[k, _shown(v)] for k, v in run.setup.items() if k not in hidden]
+    if run.setup:
+        scales = [f"{v.scale:.6g} {v.unit}".rstrip() for v in run.space.variables]
+        rows.append(["scales of the variables", ", ".join(scales)])
+    rows += [
+        [_LABELS.get(k, k), _shown(v)] for k, v in run.setup.items() if k not in hidden
+    ]
     rows += [[f"method: {k}", _shown(v)] for k, v in _method_settings(run).items()]
     versions = [
         ["tobyqa", __version__],
@@ -257,6 +279,9 @@ def _settings(run: Run, written: datetime) -> str:
         _table("Versions", ["Package", "Version"], versions, text=(0, 1)),
         "</div>",
     )
+
+
+_LABELS = {"initial_radius": "initial radius, in scales"}
 
 
 def _method_settings(run: Run) -> dict[str, Any]:

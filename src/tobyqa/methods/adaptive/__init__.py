@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .answer import answer, in_user_units, recommended
 from .belief import Belief
+from .changed import changed
 from .options import Options
-from .search import search
+from .search import probe_length, search
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,12 @@ class Adaptive(Options):
     """
 
     RETIRED: ClassVar[frozenset[str]] = frozenset(
-        {"appeal", "early", "excursions", "verify"}
+        {"appeal", "early", "excursions", "home", "verify"}
     )
+
+    def needs(self, n: int) -> int:
+        """Those of the probe."""
+        return probe_length(n)
 
     def begin(
         self, task: Task
@@ -43,6 +48,14 @@ class Adaptive(Options):
             task = replace(task, radius=self.radius)
         return search(task, self)
 
+    def continued(
+        self, task: Task, belief: State[Any] | Belief
+    ) -> Generator[tuple[Proposal, Belief], Observation | None, None] | None:
+        """The search from a belief on, with another task."""
+        if isinstance(belief, State):  # the probe is not complete
+            return None
+        return changed(replace(task, radius=belief.task.radius), belief)
+
     def estimate(self, belief: State[Any] | Belief, *, quick: bool = False) -> Estimate:
         """The best point by all that was seen; `quick`: by the search's own fit.
 
@@ -51,8 +64,9 @@ class Adaptive(Options):
         if isinstance(belief, State):  # the probe is not complete
             return first_readings(belief)
         if quick:
-            fitted = belief.fitted
-            chosen = fitted, recommended(fitted, belief.noise)
+            u = recommended(belief.fitted, belief.noise, belief.task.area)
+            chosen = belief.fitted, u
         else:
-            chosen = answer(belief, self)
-        return replace(in_user_units(*chosen), drift_is_local=belief.local)
+            chosen = answer(belief)
+        estimate = in_user_units(*chosen, belief.task.area)
+        return replace(estimate, drift_is_local=belief.local)

@@ -8,49 +8,50 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...polyhedron import Polyhedron
 from ...result import CURVE_POINTS, DriftCurve
+from ...spacetime.fit import Fit
+from ...spacetime.surface import FitSurface
 from ...state import Estimate
-from ...step import ball_step
-from . import fits
 from .belief import Belief
 from .centre import best_row, explains_readings
-from .fit import Fit
+from .face import Face, lowest
 from .noise import Noise
-from .options import Options
 
 Array = NDArray[np.float64]
 _Answer = tuple[Fit, Array]  # a fit and a position in its region
 
 _INSIDE = 0.5  # regions; a minimum farther out is not believed
+_ROUNDING = 1e-12  # of the largest that a movement could be
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
-def recommended(fitted: Fit, noise: Noise) -> Array:
+def recommended(fitted: Fit, noise: Noise, area: Polyhedron | None) -> Array:
     """The model's minimum if it is well inside the region, else the best known place.
 
     A minimum at the edge is where the model knows least, and has been chosen for
     seeming low: as an answer it was mostly worse than the centre. The search may go
     there and look; an answer is not looked at.
     """
-    e, Q = fitted.eigen
-    u = ball_step(fitted.g, e, Q)
-    is_inside = e[0] > 0.0 and u @ u < _INSIDE**2
-    return u if is_inside and explains_readings(fitted, noise) else np.zeros_like(u)
+    face = lowest(fitted, area)
+    is_inside = face.is_minimum and face.u @ face.u < _INSIDE**2
+    is_believed = is_inside and explains_readings(fitted, noise)
+    return face.u if is_believed else np.zeros_like(face.u)
 
 
-def answer(b: Belief, s: Options) -> _Answer:
+def answer(b: Belief) -> _Answer:
     """A wider fit and the position in its region that it recommends.
 
     Of two: around the centre, and around the best place that a comparison has
     confirmed. The safer one is given, the second if they cannot be compared.
     """
-    if not s.home:
-        return _latest(b, s)
+    if not b.s.compare:
+        return _latest(b)
     best = int(b.samples.rows_at(b.best.x)[-1])
     at_best = replace(b, B=b.best.B)
-    there = fits.wide(at_best, s, best)
-    confirmed = there, recommended(there, b.noise)
-    rival = _latest(b, s)
+    there = at_best.wide_fit(best)
+    confirmed = there, recommended(there, b.noise, b.task.area)
+    rival = _latest(b)
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
     if far > _JUDGED_WITHIN:
@@ -59,24 +60,24 @@ def answer(b: Belief, s: Options) -> _Answer:
             # fit without a local drift holds near its own centre only.
             return confirmed
         B = b.best.B * (far / _JUDGED_WITHIN)
-        there = fits.wide(replace(b, B=B), s, best)
+        there = replace(b, B=B).wide_fit(best)
     if not explains_readings(there, b.noise):
         return confirmed
     return safer(there, [rival, confirmed])
 
 
-def _latest(b: Belief, s: Options) -> _Answer:
+def _latest(b: Belief) -> _Answer:
     """The answer by what lies around the centre."""
-    wide = fits.wide(b, s, b.centre)
-    row = best_row(wide, b.evidence, b.noise, cautious=s.caution)
-    wide = fits.wide(b, s, int(wide.window.rows[row]))
-    return wide, recommended(wide, b.noise)
+    wide = b.wide_fit(b.centre)
+    row = best_row(wide, b.evidence, b.noise, cautious=b.s.caution, area=b.task.area)
+    wide = b.wide_fit(int(wide.window.rows[row]))
+    return wide, recommended(wide, b.noise, b.task.area)
 
 
 def _value(answer: _Answer, time: float) -> tuple[float, float]:
     """What would be read there, and its standard error, in the user's units."""
     fitted, u = answer
-    value, variance = fitted.predicted(u, time)
+    value, variance = fitted.predicted(fitted.reading(u, time))
     scale = fitted.noise_std
     return fitted.window.frame.level + scale * value, scale * math.sqrt(variance)
 
@@ -93,45 +94,65 @@ def _point(answer: _Answer) -> Array:
     return fitted.window.frame.point(u)
 
 
-def expected_excess(fitted: Fit) -> float:
+def expected_excess(face: Face) -> float:
     """Expected height of the centre above the minimum; infinite if that is not known.
 
     (5) in docs/method.md: with gradient g and its covariance P,
     (g'H^-1 g + tr H^-1 P) / 2, every curvature taken two standard errors
     lower than estimated. It counts as known if all are positive even so,
     the readings are as loud as the model says, and the minimum is well inside the
-    region.
+    region. On a face: along the free ways, from the foot of the centre on it.
     """
-    e, Q = fitted.eigen
-    low = e - 2.0 * np.sqrt(fitted.eigen_variances)
+    fitted, ways = face.fitted, face.ways
+    low = face.eigen[0] - 2.0 * np.sqrt(fitted.curvature_variances(ways))
     if fitted.is_off or not (low > 0.0).all():
         return math.inf
-    h = Q.T @ fitted.g
+    foot = face.u - face.Z @ (face.Z.T @ face.u)
+    slope = fitted.g + fitted.hessian @ foot
+    h = ways.T @ slope
     if np.sum((h / low) ** 2) > _INSIDE**2:
         return math.inf
-    P = (Q.T @ fitted.gradient_covariance @ Q).diagonal()
-    return fitted.noise_std * 0.5 * float(np.sum((h**2 + P) / low))
+    P = np.sum((ways.T @ fitted.solution.V[1:-1]) ** 2, axis=1)
+    to_face = max(-0.5 * float((fitted.g + slope) @ foot), 0.0)
+    return fitted.noise_std * (to_face + 0.5 * float(np.sum((h**2 + P) / low)))
 
 
-def in_user_units(fitted: Fit, u: Array) -> Estimate:
+def _moved(B: Array, ways: Array, e: Array) -> Array:
+    """How the minimum moves by a change of the gradient, (n, n).
+
+    Not at all across a bound that holds: there rounding leaves less than nothing.
+    """
+    inverse = (ways / e) @ ways.T
+    moved = np.asarray(B @ inverse)
+    if ways.shape[1] < ways.shape[0]:
+        size = np.hypot.reduce(B, axis=1) * np.hypot.reduce(inverse, axis=None)
+        moved[np.hypot.reduce(moved, axis=1) <= _ROUNDING * size] = 0.0
+    return moved
+
+
+def in_user_units(fitted: Fit, u: Array, area: Polyhedron | None) -> Estimate:
     """The answer, at `u` in the region of a fit."""
-    frame, H = fitted.window.frame, fitted.hessian
+    window, H = fitted.window, fitted.hessian
     scale = fitted.noise_std
-    back = frame.back
-    e, Q = fitted.eigen
-    x_std = np.full(e.size, math.nan)
-    if e[0] > 1e-12 * abs(e[-1]):
-        moved = frame.B @ ((Q / e) @ Q.T)  # the minimum, by a change of the gradient
-        variance = (moved @ fitted.gradient_covariance @ moved.T).diagonal()
-        x_std = np.sqrt(np.maximum(variance, 0.0))
-    now = float(fitted.window.times[-1])  # later than the frame's, if extended
-    times = np.linspace(frame.first, now, CURVE_POINTS)
+    back = window.frame.back
+    face = lowest(fitted, area)
+    e, ways = face.eigen[0], face.ways
+    x_std, x_cov = np.full(u.size, math.nan), np.full((u.size, u.size), math.nan)
+    if (e > 1e-12 * np.abs(e).max(initial=0.0)).all():
+        moved = _moved(window.frame.B, ways, e)
+        errors = moved @ fitted.solution.V[1:-1]
+        x_std = np.hypot.reduce(errors, axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is not known
+            x_cov = errors @ errors.T
+    now = float(window.times[-1])
+    times = np.linspace(window.frame.clock.times[0], now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
     rate, rate_std = fitted.drift_rate()
     value, value_std = _value((fitted, u), now)
     return Estimate(
-        x=frame.point(u),
+        x=window.frame.point(u),
         x_std=x_std,
+        x_cov=x_cov,
         t=now,
         fun=value,
         fun_std=value_std,
@@ -141,4 +162,5 @@ def in_user_units(fitted: Fit, u: Array) -> Estimate:
         drift_rate_std=scale * rate_std,
         drift=DriftCurve(times, scale * drift, scale * drift_std),
         noise_std=scale,
+        surface=FitSurface.of(fitted),
     )

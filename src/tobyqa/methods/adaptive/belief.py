@@ -11,14 +11,22 @@ from numpy.typing import NDArray
 
 from ...result import Status
 from ...samples import SampleSet
-from ...state import Gauges, Task
-from .centre import Evidence
-from .components import Components
-from .fit import Fit
-from .likelihood import RELATIVE, bounded
+from ...scaling import norm
+from ...spacetime.fit import Components, Fit, fit
+from ...spacetime.likelihood import bounded, improve
+from ...spacetime.window import FARTHEST, window_around, window_size
+from ...state import Gauges, Observation, Task, Why, with_reading
+from .centre import Evidence, witness
 from .noise import Noise
+from .options import Options
 
 Array = NDArray[np.float64]
+
+_TOO_SOON = 0.5  # spacings between two readings that are to show a slope
+_MOST_ROWS = 24  # by which a fit is extended before it is made anew
+_WIDER = 4  # times the readings, for the answer
+PATIENT = 8  # sweeps of a search for components that starts far from them
+_CALM = Components(2.0, 1.5, -6.0)  # for readings that others cannot be fitted to
 
 
 @dataclass(frozen=True)
@@ -34,12 +42,18 @@ class Plan:
     """The next point and what is expected of it."""
 
     x: Array
-    predicted: float
-    unresolved: bool  # the gradient is less than twice its uncertainty
-    explores: bool
-    visible: float  # largest variation over the region, in noise units
+    predicted: float = 0.0  # fall from the centre
+    unresolved: bool = True  # the gradient is less than twice its uncertainty
+    explores: bool = True
+    visible: float = math.inf  # largest variation over the region, in noise units
     blurred: bool = False  # the gradient is unknown, and not because of noise
     revisits: bool = False  # a known place is measured again
+
+    @property
+    def why(self) -> Why:
+        if self.revisits:
+            return Why.COMPARISON
+        return Why.EXPLORATION if self.explores else Why.STEP
 
 
 @dataclass(frozen=True)
@@ -47,6 +61,7 @@ class Belief:
     """What a search believes, and what it is going to do."""
 
     task: Task
+    s: Options
     samples: SampleSet
     centre: int  # row of the incumbent
     B: Array  # region {centre + B u : |u| <= 1}
@@ -56,8 +71,10 @@ class Belief:
     best: Place  # confirmed by comparisons
     fitted: Fit
     plan: Plan
+    expected: tuple[float, float] = (0.0, 0.0)  # of the newest reading, by the fit
+    # before it, with its variance
     local: bool = False  # the drift depends on the place
-    local_is_known: bool = False
+    aside: tuple[Array, ...] = ()  # places that drift in their own way, in no fit
     settled: int = 0  # iterations that found nothing left to gain
     repeats: int = 0  # readings at known places
     iterations: int = 0
@@ -76,28 +93,85 @@ class Belief:
     @cached_property
     def gauges(self) -> Gauges:
         """Size of the region, the gradient and its error, in the user's units."""
-        scale, frame = self.fitted.noise_std, self.fitted.window.frame
-        back, log_volume = frame.back, float(np.linalg.slogdet(frame.B)[1])
-        g = back.T @ self.fitted.g
-        variance = float(np.vdot(back @ back.T, self.fitted.gradient_covariance))
+        scale, back = self.fitted.noise_std, self.fitted.window.frame.back
         return Gauges(
-            radius=math.exp(log_volume / len(back)),
-            gradient=scale * math.sqrt(g @ g),
-            gradient_std=scale * math.sqrt(max(variance, 0.0)),
+            radius=math.exp(-float(np.linalg.slogdet(back)[1]) / len(back)),
+            gradient=scale * norm(back.T @ self.fitted.g),
+            gradient_std=scale * norm(back.T @ self.fitted.solution.V[1:-1]),
         )
 
-    def measuring(self, place: Array) -> Belief:
-        """A known place is to be measured again."""
-        return replace(self, plan=replace(self.plan, x=place, revisits=True))
+    def plus(self, reading: Observation) -> Belief:
+        """The belief with one more reading.
 
-    def in_unit(self, unit: float, components: Components) -> tuple[Belief, Components]:
-        """The same knowledge in another unit of noise, and the components in it."""
-        ratio = unit / self.noise.unit
-        log = math.log(ratio)
-        moved = {name: getattr(components, name) - log for name in RELATIVE}
+        If it repeats the centre, it is the centre now, and a witness of the drift,
+        unless it was taken at about the same time.
+        """
+        samples, old = with_reading(self.samples, reading), self.centre
+        if self.status is Status.UNBOUNDED:
+            return replace(self, samples=samples, accepted=False)
+        again = np.array_equal(samples.points[-1], samples.points[old])
+        evidence = self.evidence
+        gap = abs(float(samples.times[-1] - samples.times[old]))
+        if again and gap >= _TOO_SOON * self.spacing:
+            seen = witness(samples, old, -1, self.noise.unit, self.spacing)
+            evidence = seen.after(evidence)
+        fitted = self.fitted
+        u = fitted.window.frame.u(samples.points[-1])
+        functional = fitted.reading(u, float(samples.times[-1]))
         b = replace(
             self,
-            noise=replace(self.noise, unit=unit),
-            evidence=self.evidence.divided(ratio),
+            samples=samples,
+            centre=len(samples) - 1 if again else old,
+            accepted=again,
+            evidence=evidence,
+            expected=fitted.predicted(functional),
+            iterations=self.iterations + 1,
         )
-        return b, bounded(replace(components, **moved))
+        if any(np.array_equal(samples.points[-1], place) for place in self.aside):
+            return b
+        window, longer = fitted.window.plus_newest(samples), None
+        if window is not None and window.extended <= _MOST_ROWS:
+            longer = fitted.extended(window, functional, self.noise.spread)
+        # Made anew where that does not do.
+        longer = longer or b.fit_around(b.centre, fitted.components)
+        return replace(b, fitted=longer)
+
+    def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:
+        """The fit around a row; with calm components if these do not work.
+
+        A local drift is known by what is far away as well.
+        """
+        local = components.interacts
+        window = window_around(
+            self.samples,
+            centre,
+            self.B,
+            reach=FARTHEST if local else self.s.reach,
+            size=window_size(len(self.B), self.s.window, wider, local=local),
+            noise=self.noise.unit,
+            spacing=self.spacing,
+            all_times=local,
+            aside=self.aside,
+        )
+        for chosen in (bounded(components, self.s.limits), _CALM):
+            fitted = fit(window, chosen, self.noise.spread)
+            if fitted is not None:
+                return fitted
+        return self.fitted
+
+    def wide_fit(self, centre: int) -> Fit:
+        """The fit of more readings around a row, its components chosen anew."""
+        components = self.fitted.components.rescaled(self.size)
+        fitted = self.fit_around(centre, components, _WIDER)
+        return self.improved(fitted, PATIENT) if self.s.likelihood else fitted
+
+    def improved(self, fitted: Fit, sweeps: int) -> Fit:
+        """A fit with more likely components."""
+        spread, local = self.noise.spread, self.local and self.s.local
+        return improve(fitted, spread, sweeps, self.s.limits, local=local)
+
+    @property
+    def size(self) -> float:
+        """Of the region, relative to that of the fit."""
+        ratio = self.fitted.window.frame.back @ self.B
+        return math.exp(float(np.linalg.slogdet(ratio)[1]) / len(ratio))

@@ -3,214 +3,126 @@
 =========  ==============================================================
 symbol     meaning
 =========  ==============================================================
-y, t       readings of a comparison and their times
-b, c       time between them, in spacings
-q          restlessness of the drift, see `likelihood`
-K          covariance of the readings: common wandering, own noise
-X          columns: level and slope at one place, at the other
+y, t       readings at the two places and their times, in spacings
+X          columns: level at one place, at the other, slopes in time
+K          covariance of the readings: common wandering of intensity q
 =========  ==============================================================
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import gls
 from ...kernels import integrated_wiener
-from ...samples import SampleSet
-from .belief import Belief, Place
-from .components import Components
-from .window import relative_variances
+from ...spacetime.window import Rows, relative_variances
+from .belief import Belief
+from .noise import BELIEVED, credible_noise, digits
 
 Array = NDArray[np.float64]
 
-_SURE, _DOUBTFUL = 5.0, 2.0  # standard errors
-UNKNOWN = 1e9  # noise levels: the error of a comparison that tells nothing
-_USELESS = 10.0  # times the error of the best comparison
+_SURE = 5.0  # standard errors of a difference between two rates
+_LONGEST = 1e30  # spacings
+_RESTLESS = (0.02, 0.14, 1.0, 7.0, 30.0)  # drifts, per spacing
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
-_MOST = 5  # comparisons that are to tell whether the drift depends on the place
-_FAR_AHEAD = 3.0  # standard errors
-_CLOSE = 4.0  # noise levels; two places known to within that are compared
-_MOST_AT_START = 6  # comparisons of two places until they are known that well
-_LEAST_IF_GUESSED = 4  # comparisons that tell the noise as well
 
 
-@dataclass(frozen=True)
-class Ruler:
-    """The units of a comparison."""
+class Lead(NamedTuple):
+    """By how many standard errors the best place is lower than its rival.
 
-    noise: float
-    q: float
-    spacing: float
-
-    def ahead(self, samples: SampleSet, rows: tuple[int, ...]) -> tuple[float, float]:
-        """How much lower the first place reads than the second; the standard error.
-
-        In noise units, from readings there, here and there again.
-        """
-        y, t = samples.values[list(rows)], samples.times[list(rows)]
-        between = np.diff(t) / self.spacing
-        if between[0] * between[1] < 0.0:
-            return 0.0, UNKNOWN  # the clock was set back: drift does not cancel
-        b, c = np.maximum(np.abs(between), 1e-9)
-        v = relative_variances(samples.sigmas[list(rows)], self.noise)
-        early, late = c / (b + c), b / (b + c)
-        ahead = float(y[1] - early * y[0] - late * y[2]) / self.noise
-        # How far an integrated Wiener process strays from its chord.
-        stray = self.q**2 * b**2 * c**2 / (3.0 * (b + c))
-        return ahead, math.sqrt(v[1] + early**2 * v[0] + late**2 * v[2] + stray)
-
-    def ahead_at_start(
-        self, samples: SampleSet, x: Array, rival: Array
-    ) -> tuple[float, float]:
-        """The same, but as it was at the first reading, from all readings at the two.
-
-        The error is infinite unless both were measured at two times at the least.
-        """
-        lines = self.lines(samples, x, rival)
-        return (0.0, math.inf) if lines is None else lines.ahead
-
-    def lines(self, samples: SampleSet, x: Array, rival: Array) -> Lines | None:
-        """Two places with a drift of their own, from all readings there."""
-        here, there = samples.rows_at(x), samples.rows_at(rival)
-        rows = np.concatenate([here, there])
-        age = samples.times[rows] - samples.times[0]
-        is_here = np.arange(rows.size) < here.size
-        if np.ptp(age[is_here]) == 0.0 or np.ptp(age[~is_here]) == 0.0:
-            return None
-        # In units of the whole time: a pause of weeks must not cost the digits.
-        whole = float(np.abs(age).max())
-        age = age / whole
-        wanders = min(self.q**2 * (whole / self.spacing) ** 3, _ANYTHING)
-        own = relative_variances(samples.sigmas[rows], self.noise)
-        K = wanders * integrated_wiener(age - age.min()) + np.diag(own)
-        X = np.column_stack([is_here, is_here * age, ~is_here, ~is_here * age])
-        y = samples.values[rows] / self.noise
-        solved = np.linalg.solve(K, X)
-        covariance = np.linalg.pinv(X.T @ solved, hermitian=True)
-        beta = covariance @ (solved.T @ y)
-        left = y - X @ beta
-        square = float(left @ np.linalg.solve(K, left))
-        spare = max(rows.size - beta.size, 1)
-        return Lines(beta, covariance, math.sqrt(max(square, 0.0) / spare))
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The readings at two places as straight lines in time."""
-
-    beta: Array  # level at the first reading and rise, at one place and the other
-    covariance: Array
-    misfit: float  # standard deviation of what they leave over, in noise units
-
-    @property
-    def ahead(self) -> tuple[float, float]:
-        """How much lower the first place was at the start; the standard error."""
-        return self._contrast(np.array([-1.0, 0.0, 1.0, 0.0]))
-
-    def _contrast(self, weights: Array) -> tuple[float, float]:
-        variance = float(weights @ self.covariance @ weights)
-        error = math.sqrt(variance) if variance > 0.0 else math.inf
-        return float(weights @ self.beta), error
-
-
-def drift_is_local(
-    samples: SampleSet, comparisons: tuple[tuple[int, ...], ...], ruler: Ruler
-) -> tuple[bool, bool]:
-    """Whether the drift depends on the place, and whether that is the last word.
-
-    If it does not, what lies between two places is the same at all times. If it does,
-    it must grow steadily to be told from a rate that goes up and down.
+    As they were at the first reading of all where the drift depends on the place.
     """
-    if len(comparisons) < 2:
-        return False, False
-    ahead, error = np.array([ruler.ahead(samples, rows) for rows in comparisons]).T
-    # One that a pause fell into tells nothing, and must not have the last word.
-    tells = error <= _USELESS * error.min()
-    if np.count_nonzero(tells) < 2 or error.min() >= UNKNOWN:
-        return False, len(comparisons) >= _MOST
-    t = np.array([samples.times[rows[1]] for rows in comparisons])
-    ahead, error, t = ahead[tells], error[tells], t[tells]
-    change = abs(ahead[-1] - ahead[0]) / math.hypot(error[0], error[-1])
-    if change < _DOUBTFUL:
-        return False, True
-    is_straight = bool((np.abs(ahead - _line(t, ahead, error)) <= _SURE * error).all())
-    is_local = is_straight and bool(change > _SURE)
-    return is_local, not is_straight or len(comparisons) == _MOST
-
-
-def noise_between(
-    samples: SampleSet, comparisons: tuple[tuple[int, ...], ...]
-) -> float:
-    """Noise by how the place that is measured twice in each comparison has changed.
-
-    At one and the same rate, if the drift is straight. Infinite if there are too few.
-    """
-    if len(comparisons) < 3:
-        return math.inf
-    rows = np.array(comparisons)
-    changes = samples.values[rows[:, 2]] - samples.values[rows[:, 0]]
-    times = samples.times[rows[:, 2]] - samples.times[rows[:, 0]]
-    square = float(times @ times)
-    rate = float(changes @ times) / square if square > 0.0 else 0.0
-    left = changes - rate * times
-    return math.sqrt(float(left @ left) / (2.0 * (len(comparisons) - 1)))
-
-
-def _line(t: Array, y: Array, error: Array) -> Array:
-    """The straight line through y(t) by weighted least squares, at t."""
-    weight = error**-2 / np.sum(error**-2)
-    t, mean = t - weight @ t, weight @ y
-    variance = float(weight @ t**2)
-    slope = float(weight @ (t * y)) / variance if variance > 0.0 else 0.0
-    return np.asarray(mean + slope * t)
-
-
-@dataclass(frozen=True)
-class Lead:
-    """How much lower the best place is than its rival, in noise units."""
 
     ahead: float
-    error: float
-    is_decided: bool
+    error: float  # one of these, in noise levels
+    drifts_apart: bool = False  # both drift steadily, at rates of their own
 
 
-def contrast(
-    b: Belief, rival: Array, rounds: tuple[tuple[int, ...], ...]
-) -> tuple[Belief, Lead]:
-    """The best place against its rival, and whether the drift depends on the place."""
-    ruler = _ruler(b, rounds)
-    if not b.local_is_known:
-        local, known = drift_is_local(b.samples, rounds, ruler)
-        known &= not b.noise.is_guessed or len(rounds) >= _LEAST_IF_GUESSED
-        b = replace(b, local=local, local_is_known=known)
-    ahead, error = ruler.ahead(b.samples, rounds[-1])
-    is_decided = b.local_is_known
-    if b.local:
-        ahead, error = ruler.ahead_at_start(b.samples, b.best.x, rival)
-        close = error <= _CLOSE or abs(ahead) > _FAR_AHEAD * error
-        is_decided &= close or len(rounds) >= _MOST_AT_START
-    return b, Lead(ahead, error, is_decided)
+def contrast(b: Belief, rival: Array) -> Lead:
+    """The best place against its rival, after a comparison of the two.
+
+    By the readings of the comparison alone: what lies before it has wandered off. But
+    whether both drift steadily, and where they were at the start, all readings tell.
+    """
+    here, there = b.samples.rows_at(b.best.x), b.samples.rows_at(rival)
+    times = b.samples.times
+    if all(np.ptp(times[rows]) > 0.0 for rows in (here, there)):
+        lines = _lines(b, here, there)
+        drifts_apart = _is_sure(lines)
+        if b.local or drifts_apart:
+            return Lead(*_errors(lines, [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
+    here, there = here[-2:], there[-1:]
+    first = float(times[np.append(here, there)].min())
+    # A noise estimate far from the assumed level is misfit, and no excuse.
+    louder = b.fitted.noise_std / b.noise.unit
+    noise = b.noise.unit * min(max(louder, b.noise.least), b.noise.most)
+    at, t = _columns(b, here, there, first)
+    q = math.exp(b.fitted.components.log_q)
+    X = np.column_stack([at, t / max(float(t.max()), 1e-300)])
+    levels = _solved(b, np.append(here, there), X, q, t, noise, BELIEVED)
+    return Lead(*_errors(levels, [-1.0, 1.0, 0.0]))
 
 
-def decided(b: Belief, rival: Array, lead: Lead) -> tuple[Belief, Components | None]:
-    """The better one of two places; the components to go on from there, if so."""
-    # Of the start, late readings tell little: there the sign alone would be chance.
-    needed = lead.error if b.local else 0.0
-    if lead.ahead < -needed:
-        return replace(b, best=Place(rival, b.B)), None
-    return b, b.fitted.components if lead.ahead > _FAR_AHEAD * lead.error else None
+def _is_sure(lines: gls.Solution) -> bool:
+    """Whether a difference of rates is none by chance, nor by a drift that is no line.
+
+    The noise is what it is said to be, or more, if the lines leave more over.
+    """
+    left = math.sqrt(lines.misfit * lines.nu)
+    errors, _ = _errors(lines, [0.0, 0.0, -1.0, 1.0])
+    seen = abs(errors) * math.sqrt(lines.nu)
+    return left <= credible_noise(BELIEVED) and seen > _SURE * max(left, 1.0)
 
 
-def _ruler(b: Belief, rounds: tuple[tuple[int, ...], ...]) -> Ruler:
-    """A noise estimate far from the assumed level is misfit, and no excuse."""
-    least, most = b.noise.credible
-    noise = b.fitted.noise_std
-    if b.noise.is_guessed:
-        # What the fit calls noise may be the very drift that is asked for.
-        noise = min(noise, noise_between(b.samples, rounds))
-    noise = min(max(noise, b.noise.unit * least), b.noise.unit * most)
-    return Ruler(noise, math.exp(b.fitted.components.log_q), b.spacing)
+def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
+    """Two places with a rate of their own, in units of the whole time.
+
+    What they have in common may wander: as much as the fit says, or more, if that is
+    likelier.
+    """
+    at, t = _columns(b, here, there, float(b.samples.times[0]))
+    X = np.hstack([at, at * (t / np.abs(t).max())[:, None]])
+    rows = np.append(here, there)
+    # No fit, so no need of more digits than the readings have.
+    rounding = digits(float(np.abs(b.samples.values[rows]).max()))
+    known = b.fitted.noise_std if b.noise.is_guessed else b.noise.stated
+    noise = max(known, rounding)
+    least = math.exp(b.fitted.components.log_q)
+    solutions = [
+        _solved(b, rows, X, q, t - t.min(), noise, BELIEVED)
+        for q in (least, *(q for q in _RESTLESS if q > least))
+    ]
+    return min(solutions, key=lambda solution: solution.criterion)
+
+
+def _columns(b: Belief, here: Rows, there: Rows, since: float) -> tuple[Array, Array]:
+    """Which readings are where, (m, 2), and their times, in spacings."""
+    at = np.zeros((here.size + there.size, 2))
+    at[: here.size, 0] = at[here.size :, 1] = 1.0
+    longest = _LONGEST * b.spacing
+    t = b.samples.times[np.append(here, there)] - since
+    return at, np.clip(t, -longest, longest) / b.spacing
+
+
+def _solved(
+    b: Belief, rows: Rows, X: Array, q: float, t: Array, noise: float, spread: float
+) -> gls.Solution:
+    y = (b.samples.values[rows] - b.samples.values[rows[0]]) / noise
+    own = relative_variances(b.samples.sigmas[rows], noise)
+    # In units of the whole time: a pause of weeks must not cost the digits.
+    whole = max(float(t.max()), 1e-300)
+    K = min((q * whole**1.5) ** 2, _ANYTHING) * integrated_wiener(t / whole)
+    solution = gls.solve(K, own, np.asfortranarray(X), y, spread)
+    assert solution is not None
+    return solution
+
+
+def _errors(solution: gls.Solution, weights: list[float]) -> tuple[float, float]:
+    """A contrast of the columns, in standard errors; one of these in noise levels."""
+    x, k = np.array([weights]), np.zeros((1, solution.lam.size))
+    error = math.sqrt(float(solution.variance(k, 0.0, x)[0]))
+    return float(solution.mean(k, x)[0]) / error if error > 0.0 else 0.0, error

@@ -18,21 +18,27 @@ class Noise:
     unit: float  # assumed standard deviation of a reading, the unit of all fits
     stated: float  # the same as stated by the user, or guessed; maybe 0
     spread: float  # prior std of log nu: how much it is trusted
-    loudest: float  # noise that a fit of this function may need, in units of that
     nu: float = 1.0  # variance by the last search of the likelihood
+    is_stated: bool = True  # by the user, whatever has become of it
+
+    @property
+    def loudest(self) -> float:
+        """The noise that a fit of this function may need, in units of the assumed."""
+        return credible_noise(BELIEVED if self.is_stated else GUESSED) ** 2
 
     @property
     def is_guessed(self) -> bool:
         return self.spread > BELIEVED
 
     @property
-    def credible(self) -> tuple[float, float]:
-        """The least and the most noise to be believed in, in units of the assumed.
+    def least(self) -> float:
+        """The least noise to be believed in, in units of the assumed one."""
+        return 1.0 / credible_noise(max(self.spread - 1.0, 1.0))
 
-        Less than was stated, too: errors taken too large hide a drift that is local.
-        """
-        doubt = max(self.spread - 1.0, 1.0)
-        return 1.0 / credible_noise(doubt), credible_noise(self.spread)
+    @property
+    def most(self) -> float:
+        """The largest noise to be believed in, in units of the assumed one."""
+        return credible_noise(self.spread)
 
     def after(self, nu: float, *, doubts: bool) -> Noise:
         """After a search of the likelihood found the variance `nu`.
@@ -45,11 +51,10 @@ class Noise:
         return replace(self, nu=nu, spread=max(spread, self.spread))
 
 
+def credible_noise(spread: float) -> float:
+    return math.exp(1.5 * spread)
+
+
 def digits(value: float) -> float:
     """What a reading of this size is rounded to."""
     return max(float(np.spacing(abs(value))), 1e-100)
-
-
-def credible_noise(spread: float) -> float:
-    """The largest noise to be believed in, in units of the assumed one."""
-    return math.exp(1.5 * spread)

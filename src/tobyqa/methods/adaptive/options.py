@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...settings import check_fields, label, option
-
-FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
+from ...spacetime.likelihood import Limits, limits
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,7 @@ class Options:
         500, lo=20, hi=2000, doc="readings in a fit of the search, at the most"
     )
     reach: float = option(
-        4.0,
-        lo=1.0,
-        hi=FARTHEST,
-        doc="how far out readings count, in regions; 20 if the drift is local",
+        4.0, lo=1.0, hi=20.0, doc="how far out readings count, in regions"
     )
     refit_every: int = option(
         6, lo=1, doc="readings between likelihood fits, at least, unless the fit is off"
@@ -46,10 +43,10 @@ class Options:
     caution: bool = option(
         True, doc="move the centre only where it is known to be lower"
     )
-    home: bool = option(
+    compare: bool = option(
         True,
-        doc="compare with an earlier place and go back if it reads lower; without it "
-        "no drift is found to be local",
+        doc="measure the best place so far again now and then, and go back to it if it "
+        "reads lower; without it no drift is found to depend on the place",
     )
     repeats: float = option(
         0.15,
@@ -66,8 +63,7 @@ class Options:
     def __str__(self) -> str:
         return label(self)
 
-    @property
-    def fixed(self) -> frozenset[str]:
-        """Variance components that are set to the limit where they have no effect."""
-        names = {"log_q": self.drift == "straight", "log_l": self.length == "infinite"}
-        return frozenset(name for name, is_fixed in names.items() if is_fixed)
+    @cached_property
+    def limits(self) -> Limits:
+        """Of the variance components."""
+        return limits(self.drift, self.length)

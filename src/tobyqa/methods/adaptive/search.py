@@ -3,12 +3,13 @@
 Comparisons keep it honest. Fits with few readings near their centre can lead it astray,
 each of them content with itself. So now and then the centre is compared with the best
 place that came before it, by readings: there, here, and there again, so that a steady
-drift cancels. The first comparison is repeated until it is known whether the drift
-depends on the place.
+drift cancels. Where the centre never left that place, the step that was just turned
+down is compared with it: a drift that depends on the place makes any start look low.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -16,68 +17,152 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._check import LARGEST_COORDINATE
 from ...result import Status
-from ...state import Observation, Task, with_reading
-from . import fits
-from .belief import Belief
+from ...samples import SampleSet
+from ...spacetime.fit import fit
+from ...spacetime.likelihood import start_components
+from ...spacetime.window import window_around, window_size
+from ...state import (
+    Observation,
+    Proposal,
+    State,
+    Task,
+    Verdict,
+    Why,
+    with_reading,
+)
+from ..first_points import first_ways
+from .belief import Belief, Place, Plan
 from .centre import witness
-from .components import Components
-from .contrast import contrast, decided
+from .contrast import contrast
+from .noise import BELIEVED, GUESSED, Noise, digits
 from .options import Options
-from .plan import next_plan, next_plan_at_best, size_change
-from .probe import probe
+from .plan import NOISE_FLOOR, next_plan, next_plan_at_best
+from .region import size_change
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
 Asking = Generator[tuple[Any, Any], "Observation | None", T]  # gives T in the end
-Rows = tuple[int, ...]  # of one comparison
 
 _READINGS = 3  # of a comparison
 _APART = 0.3  # regions; nearer, there is nothing to compare
-_TOO_SOON = 0.5  # spacings between two readings that are to show a slope
-_SOON, _SOON_OFTEN = 4, 3  # iterations between the first comparisons; how many
+_FAR_AHEAD = 3.0  # standard errors
+_CLOSE = 4.0  # noise levels; two places known to within that are compared
 
 
 def search(task: Task, s: Options) -> Asking[None]:
     """Yields a plan and a belief, is sent an observation, and never ends by itself."""
     b = yield from probe(task, s)
-    b = next_plan(replace(b, iterations=1), s)
-    rival: Array | None = None
-    rounds: tuple[Rows, ...] = ()
-    waited = 0
+    yield from pursue(next_plan(replace(b, iterations=1)))
+
+
+def pursue(b: Belief) -> Asking[None]:
+    """The search from a belief on that has its plan."""
+    waited = math.inf  # iterations since the last comparison
     while True:
-        planned_by = b.fitted
-        b, reading = yield from measure(b, s)
-        answers = reading is not None and reading.answers
+        plan, planned_by = b.plan, b.fitted
+        b, reading = yield from measure(b)
         if b.status is Status.UNBOUNDED:
             continue
-        if answers:  # before anything can interrupt
-            b = replace(b, B=size_change(b, planned_by, s) * b.B)
-        way_back: Components | None = None  # of the fit to go on from the best place
-        if s.home and answers:
-            is_due = waited + bool(rounds) >= patience(b, rounds)
-            is_due = is_due and is_affordable(b, s, _READINGS)
-            if is_due and rival is None and is_apart(b):
-                rival = b.centre_point
-            if is_due and rival is not None:
-                b, rows = yield from compare(b, s, rival)
-                rounds, waited = (*rounds, *rows), 1 - len(rows)
-                if rows:
-                    b, lead = contrast(b, rival, rounds)
-                    if lead.is_decided:
-                        b, way_back = decided(b, rival, lead)
-                        rounds = ()
-                    b = fits.without_local(b, s)
-                rival = rival if rounds else None
-            else:
-                waited += 1
-        if way_back is None:
-            b = next_plan(b, s)
-        else:
-            b = next_plan_at_best(b, s, way_back)
+        goes_back = False
+        if reading is not None and reading.answers:
+            change = size_change(b, planned_by)
+            b = replace(b, B=change * b.B)  # before anything can interrupt
+            waited += 1
+            rival = rival_of(b, turned_down=change < 1.0 and not plan.explores)
+            if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
+                b, is_complete = yield from compare(b, rival)
+                waited = 0
+                if is_complete:
+                    b, goes_back = decided(b, rival)
+        b = next_plan_at_best(b) if goes_back else next_plan(b)
 
 
-def measure(b: Belief, s: Options) -> Asking[tuple[Belief, Observation | None]]:
+def probe_length(n: int) -> int:
+    """Readings of a probe."""
+    return 2 * n + 2
+
+
+def probe(task: Task, s: Options) -> Asking[Belief]:
+    """x0, the points x0 +- radius e_j in random order, x0 again.
+
+    In a fixed order the curvature would look like drift. After failures the points are
+    nearer.
+    """
+    n = task.x0.size
+    ways = first_ways(task)
+    order = np.arange(2 * n)
+    if s.shuffle:
+        order = np.random.default_rng(task.seed).permutation(order)
+    state: State[Any] = State(task, SampleSet.empty(n))
+    while state.readings < probe_length(n):
+        x, k = task.x0.copy(), state.readings
+        why = Why.START if k == 0 else Why.START_AGAIN
+        if 0 < k <= 2 * n:
+            why = Why.FIRST
+            x = x + np.ldexp(ways[order[k - 1]], -state.failures)
+            x = np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE)
+        proposal, reading = Proposal(x, why), None
+        while reading is None:
+            reading = yield proposal, state
+            state = replace(state, failures=0) if reading is None else state
+        failures, is_start = state.failures + 1, reading.asked and k == 0
+        if not reading.failed:
+            failures, samples = 0, with_reading(state.samples, reading)
+            centre = len(samples) - 1 if is_start else state.centre
+            state = replace(state, samples=samples, centre=centre)
+            state = replace(state, readings=k + reading.asked)
+        verdict = Verdict(accepted=is_start and not reading.failed)
+        state = replace(state, failures=failures, verdict=verdict)
+    return first_belief(state, s)
+
+
+def first_belief(state: State[Any], s: Options) -> Belief:
+    """The belief after a complete probe, with its first fit."""
+    task, samples = state.task, state.samples
+    assert task.radius is not None
+    assert state.centre is not None
+    old, new = state.centre, len(samples) - 1  # both at x0
+    times, values = samples.times[samples.asked], samples.values[samples.asked]
+    span = float(np.ptp(times))
+    spacing = span / (times.size - 1) if span > 0 else 1.0
+    stated, spread = task.noise, BELIEVED
+    if stated is None:  # the difference of the two readings at x0 is all there is
+        spread = GUESSED
+        stated = float(abs(samples.values[new] - samples.values[old])) / 1.4
+    rounding = digits(float(np.abs(values).max()))
+    floor = max(NOISE_FLOOR * float(np.ptp(values)), rounding)
+    noise = Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
+    B = task.radius * np.eye(task.x0.size)
+    window = window_around(
+        samples,
+        new,
+        B,
+        reach=s.reach,
+        size=window_size(len(B), s.window),
+        noise=noise.unit,
+        spacing=spacing,
+    )
+    fitted = fit(window, start_components(window, s.limits), spread)
+    assert fitted is not None
+    return Belief(
+        task=task,
+        s=s,
+        samples=samples,
+        centre=new,
+        B=B,
+        noise=noise,
+        spacing=spacing,
+        evidence=witness(samples, old, new, noise.unit, spacing),
+        best=Place(task.x0, B),
+        fitted=fitted,
+        plan=Plan(task.x0),
+        accepted=True,
+    )
+
+
+def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """One reading, of the plan or of anything else that somebody measured.
 
     After a failure the plan is half as far away, and so is the region's edge. A known
@@ -89,7 +174,7 @@ def measure(b: Belief, s: Options) -> Asking[tuple[Belief, Observation | None]]:
         if reading is None:
             failures = 0
         elif not reading.failed:
-            return plus(b, s, reading), reading
+            return b.plus(reading), reading
         else:
             failures += 1
             b = replace(b, accepted=False)
@@ -107,58 +192,59 @@ def nearer(b: Belief) -> Belief:
     return replace(b, B=0.5 * b.B, plan=plan)
 
 
-def plus(b: Belief, s: Options, reading: Observation) -> Belief:
-    """The belief with one more reading.
-
-    If it repeats the centre, it is the centre now, and a witness of the drift, unless
-    it was taken at about the same time.
-    """
-    samples, old = with_reading(b.samples, reading), b.centre
-    b = replace(b, samples=samples, accepted=False)
-    if b.status is Status.UNBOUNDED:
-        return b
-    b = replace(b, fitted=fits.extended(b, s), iterations=b.iterations + 1)
-    if not np.array_equal(samples.points[-1], samples.points[old]):
-        return b
-    b = replace(b, centre=b.newest, accepted=True)
-    gap = abs(float(samples.times[-1] - samples.times[old])) / b.spacing
-    if gap < _TOO_SOON:
-        return b
-    seen = witness(samples, old, b.newest, b.noise.unit, b.spacing)
-    return replace(b, evidence=seen.after(b.evidence))
-
-
-def compare(b: Belief, s: Options, rival: Array) -> Asking[tuple[Belief, list[Rows]]]:
+def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
     """Readings at the best place, at its rival, and at the best place again.
 
-    Their rows; none if one of the two could not be measured.
+    Whether there are all of them: one of the two may be impossible to measure.
     """
-    rows: Rows = ()
     for place in (b.best.x, rival, b.best.x):
-        b, answers = b.measuring(place), False
+        b = replace(b, plan=replace(b.plan, x=place, revisits=True))
+        answers = False
         while not answers:
-            b, reading = yield from measure(b, s)
+            b, reading = yield from measure(b)
             if reading is None:
-                return b, []
+                return b, False
             answers = reading.answers
-        rows = (*rows, b.newest)
         b = replace(b, repeats=b.repeats + 1)
-    return b, [rows]
+    return b, True
 
 
-def is_affordable(b: Belief, s: Options, readings: int) -> bool:
-    """Whether so many readings at known places leave enough for new ones."""
-    asked = len(b.samples) - b.samples.guests
-    return b.repeats + readings <= s.repeats * (asked + readings)
-
-
-def patience(b: Belief, rounds: tuple[Rows, ...]) -> int:
-    """Iterations between comparisons; few until the kind of drift is known."""
-    soon = not b.local_is_known and len(rounds) < _SOON_OFTEN
-    return _SOON if soon else b.task.x0.size + 20
-
-
-def is_apart(b: Belief) -> bool:
-    """Whether the centre is far enough from the best place to be compared with it."""
+def rival_of(b: Belief, *, turned_down: bool) -> Array | None:
+    """What the best place is to be compared with, if there is anything."""
+    if not b.s.compare:
+        return None
     u = np.linalg.solve(b.B, b.centre_point - b.best.x)
-    return bool(u @ u > _APART**2)
+    if u @ u > _APART**2:
+        return b.centre_point
+    return np.asarray(b.samples.points[-1]) if turned_down else None
+
+
+def is_affordable(b: Belief) -> bool:
+    """Whether a comparison leaves enough readings for new places."""
+    asked = len(b.samples) - b.samples.guests + _READINGS
+    return b.repeats + _READINGS <= b.s.repeats * asked
+
+
+def decided(b: Belief, rival: Array) -> tuple[Belief, bool]:
+    """After a comparison: the better place, and whether to go on from there.
+
+    A place that drifts in its own way is put aside: it would bend every fit.
+    """
+    lead, old = contrast(b, rival), b.best
+    b = replace(b, local=b.local or lead.drifts_apart)
+    is_centre = np.array_equal(rival, b.centre_point)
+    needed = 0.0
+    if b.local:
+        # Of the start, late readings tell little: the sign alone would be chance.
+        needed = 1.0 if lead.error < _CLOSE else _FAR_AHEAD
+    if lead.ahead > -needed:
+        return b, is_centre and lead.ahead > _FAR_AHEAD
+    b = replace(b, best=Place(rival, b.B if is_centre else old.B))
+    if is_centre:
+        return b, False
+    if lead.drifts_apart:
+        there = b.samples.rows_at(rival)
+        first, last = int(there[0]), int(there[-1])
+        seen = witness(b.samples, first, last, b.noise.unit, b.spacing)
+        b = replace(b, aside=(*b.aside, old.x), evidence=seen)
+    return b, True

@@ -1,0 +1,128 @@
+"""Changes of a run that is under way: one command per event."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from ..knobs import parse_named
+from ..optimizer import Optimizer
+from .flags import number
+from .show import as_json, facts, point_text, say
+
+Add = Callable[..., Any]
+
+
+def add_commands(commands: Any, add: Add) -> None:
+    """The commands fix, free, extend and set."""
+    command = add(
+        commands, "fix", fix, "keep variables at given values from now on",
+        "fix run.jsonl temp=300",
+    )  # fmt: skip
+    _add_run(command)
+    command.add_argument(
+        "values", nargs="+", metavar="NAME=NUMBER", help="where a variable stays"
+    )
+    command = add(
+        commands, "free", free, "search variables again that were fixed",
+        "free run.jsonl temp",
+    )  # fmt: skip
+    _add_run(command)
+    command.add_argument("names", nargs="+", metavar="NAME", help="a variable")
+    command = add(
+        commands, "extend", extend, "let more trials be made",
+        "extend run.jsonl --maxfev 120",
+    )  # fmt: skip
+    _add_run(command)
+    command.add_argument(
+        "--maxfev",
+        type=number,
+        metavar="N",
+        required=True,
+        help="how many trials may be made in all",
+    )
+    command = add(
+        commands, "set", set_, "state the noise, once it is known",
+        "set run.jsonl noise=0.1",
+    )  # fmt: skip
+    _add_run(command)
+    command.add_argument(
+        "values",
+        nargs="+",
+        metavar="NAME=NUMBER",
+        help="noise: standard deviation of a reading",
+    )
+
+
+def _add_run(command: Any) -> None:
+    command.add_argument("file", metavar="FILE", help="the run's journal")
+    command.add_argument("--json", action="store_true", help="print JSON for machines")
+
+
+def fix(args: argparse.Namespace) -> int:
+    """Keep variables where they are told to stay."""
+    return _changed(args, lambda opt: opt.fix(_numbers(args.values)), _fixed_text)
+
+
+def free(args: argparse.Namespace) -> int:
+    """Search variables again."""
+    return _changed(args, lambda opt: opt.free(*args.names), _fixed_text)
+
+
+def extend(args: argparse.Namespace) -> int:
+    """Allow more trials."""
+    return _changed(
+        args,
+        lambda opt: opt.extend(args.maxfev),
+        lambda opt: f"extended: {opt.maxfev} trials in all",
+    )
+
+
+def set_(args: argparse.Namespace) -> int:
+    """State the noise."""
+    values = _numbers(args.values)
+    for name in values:
+        if name != "noise":
+            raise ValueError(f"{name!r} cannot be set later; what can is noise")
+    return _changed(
+        args,
+        lambda opt: opt.set(**values),
+        lambda opt: f"set: the noise is {values['noise']:g}",
+    )
+
+
+def _fixed_text(opt: Optimizer) -> str:
+    stays = ", ".join(f"{name} = {at:.15g}" for name, at in opt.fixed.items())
+    return f"fixed: {stays or 'no variable'}"
+
+
+def _numbers(texts: list[str]) -> dict[str, float]:
+    pairs = [parse_named(text) for text in texts]
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError(f"a name is given twice: {', '.join(texts)}")
+    return values
+
+
+def _changed(
+    args: argparse.Namespace,
+    change: Callable[[Optimizer], None],
+    text: Callable[[Optimizer], str],
+) -> int:
+    with Optimizer.resume(args.file) as opt:
+        waiting = opt.pending
+        change(opt)
+        if args.json:
+            say(as_json(facts(opt)))
+            return 0
+        if waiting is not None and opt.pending is None:
+            say(f"trial {waiting.id} is given up: no reading is wanted there any more")
+        say(text(opt))
+        if opt.done:
+            say(opt.message)
+        elif opt.pending is not None:
+            say(f"waiting: trial {opt.pending.id}: {point_text(opt, opt.pending.x)}")
+        else:
+            say(f"next: tobyqa ask {args.file}")
+    return 0

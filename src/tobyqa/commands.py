@@ -1,0 +1,99 @@
+"""What a user can change while a search is under way: methods of `Optimizer`."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from . import _check
+from .books import Trial
+from .changed_setup import checked_fix, checked_free
+from .eventlog import EventLog
+
+_logger = logging.getLogger(__name__)
+
+
+class Run(Protocol):
+    """Whatever has a log of events."""
+
+    _log: EventLog
+
+
+def fix(self: Run, values: Mapping[Any, float] | None = None, **named: float) -> None:
+    """Keep variables at given values from now on, until `free`.
+
+    Readings with other values stay in the model and remain useful: ``adaptive`` goes on
+    from where it is and moves along the other variables only. Before it has a model,
+    and with ``paper``, which keeps few readings, a search of the other variables
+    begins, which knows the readings that have these values. A trial that waits at
+    another value is given up: ask again. With `max_move` it may take several trials to
+    get there. `undo` withdraws it.
+
+    Parameters
+    ----------
+    values, **named
+        Values by name, or in a dict by name or index. One that is given for a variable
+        which is fixed already takes the place of the old one.
+
+    Examples
+    --------
+    >>> from tobyqa import Optimizer
+    >>> opt = Optimizer([310.0, 1.0], names=["temp", "gap"])
+    >>> opt.fix(temp=300)
+    >>> opt.ask().x, opt.fixed
+    (array([300.,   1.]), {'temp': 300.0})
+    """
+    log, values = self._log, {} if values is None else values
+    if not isinstance(values, Mapping):
+        raise TypeError(f"values must map names to numbers, but is {values!r}")
+    clean = checked_fix(log.setup.space, log.books.fixed, {**values, **named})
+    pending = log.books.pending
+    drops = [pending] if pending is not None and _is_off(log, pending, clean) else []
+    for trial in drops:
+        _logger.info("trial %s at %s is given up", trial.id, trial.x)
+    log.record(
+        {"event": "fix", "values": clean, "drops": [trial.id for trial in drops]}
+    )
+
+
+def _is_off(log: EventLog, trial: Trial, values: Mapping[str, float]) -> bool:
+    names = log.setup.names
+    return any(trial.x[names.index(name)] != at for name, at in values.items())
+
+
+def fixed(self: Run) -> dict[str, float]:
+    """Variables that are not searched now, and their values."""
+    stays = {v.name: v.value for v in self._log.setup.space.variables}
+    since = dict(self._log.books.fixed)
+    return {name: at for name, at in stays.items() if math.isfinite(at)} | since
+
+
+def free(self: Run, *names: str | int) -> None:
+    """Search variables again that were fixed by `fix`; a trial that waits stays."""
+    log = self._log
+    clean = checked_free(log.setup.space, log.books.fixed, names)
+    log.record({"event": "free", "names": clean})
+
+
+def extend(self: Run, maxfev: int) -> None:
+    """Let more trials be asked for, `maxfev` in all, also if there were none left.
+
+    A search that ended for another reason has still ended.
+    """
+    budget, clean = self._log.books.maxfev, _check.count("maxfev", maxfev)
+    if budget is None:
+        raise ValueError("the number of trials has no limit that could be extended")
+    if clean <= budget:
+        raise ValueError(
+            f"maxfev must be more than the {budget} trials that are allowed already, "
+            f"but is {clean}"
+        )
+    self._log.record({"event": "extend", "maxfev": clean})
+
+
+def set_(self: Run, *, noise: float) -> None:
+    """State the standard deviation of a reading, as it is known by now."""
+    clean = _check.non_negative("noise", noise)
+    self._log.record({"event": "set", "noise": clean})

@@ -1,0 +1,1 @@
+"""Doors to other packages; each module says which one it needs."""

@@ -1,0 +1,55 @@
+"""Rows of the history: what was read, and where the search stood then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .books import Event
+from .result import History
+from .state import Gauges, Observation
+
+Array = NDArray[np.float64]
+
+
+def observation(event: Event, asked: Array | None, answers: bool) -> Observation:
+    """A reading or failure, in the user's terms; `asked`: where the trial waits."""
+    sigma = event.get("sigma")
+    return Observation(
+        x=event["x"] if event["id"] is None or asked is None else asked,
+        t=event["t"],
+        value=event.get("value", math.nan),
+        sigma=math.nan if sigma is None else sigma,
+        trial=event["id"],
+        answers=answers,
+    )
+
+
+class Row(NamedTuple):
+    """An observation, and where the search stood after it, in the user's variables."""
+
+    seen: Observation
+    accepted: bool
+    centre: Array
+    gauges: Gauges
+
+
+def history(rows: Sequence[Row], n: int) -> History:
+    """The rows as arrays, for `n` variables."""
+    seen = [row.seen for row in rows]
+    return History(
+        x=np.array([o.x for o in seen]).reshape(-1, n),
+        t=np.array([o.t for o in seen]),
+        value=np.array([o.value for o in seen]),
+        sigma=np.array([o.sigma for o in seen]),
+        asked=np.array([o.asked for o in seen], dtype=bool),
+        accepted=np.array([row.accepted for row in rows], dtype=bool),
+        centre=np.array([row.centre for row in rows]).reshape(-1, n),
+        radius=np.array([row.gauges.radius for row in rows]),
+        gradient=np.array([row.gauges.gradient for row in rows]),
+        gradient_std=np.array([row.gauges.gradient_std for row in rows]),
+    )

@@ -1,0 +1,135 @@
+"""Choosing the variance components by penalised restricted likelihood.
+
+======  ==================================================================
+symbol  meaning, all relative to the noise
+======  ==================================================================
+a       curvature of the function per region
+l       length over which it is quadratic, in regions
+q       restlessness of the drift per spacing of the readings
+b       difference of the drift over a region, per spacing; if it is local
+======  ==================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from .fit import Components, Fit, fit
+from .window import Window
+
+Limits = Mapping[str, tuple[float, float]]
+
+# Bounds of the search. An unbounded q would absorb spatial misfit, an unbounded a
+# noise; both let the iterates run away.
+_LIMITS = {
+    "log_a": (-1.0, 25.0),
+    "log_l": (0.0, math.log(30.0)),
+    "log_q": (-8.0, 3.4),
+    "log_b": (-12.0, 12.0),
+}
+_RELATIVE = ("log_a", "log_q", "log_b")  # to the noise
+_STEP = 0.7  # first step of the line searches, in logarithms
+_LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
+_USUAL_LENGTH = math.log(4.0)  # regions
+_CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
+_GAIN = 1e-6  # improvement that keeps a line search going
+_ENOUGH = 1.0  # and one that calls for another sweep
+
+
+def limits(drift: str, length: str) -> Limits:
+    """Those of the search, with no room for a component that is to have no effect."""
+    found = dict(_LIMITS)
+    if drift == "straight":
+        found["log_q"] = (_LIMITS["log_q"][0],) * 2
+    if length == "infinite":
+        found["log_l"] = (_LIMITS["log_l"][1],) * 2
+    return found
+
+
+def bounded(components: Components, within: Limits) -> Components:
+    """The components, moved into the limits."""
+    return Components(
+        **{
+            name: min(max(getattr(components, name), low), high)
+            for name, (low, high) in within.items()
+            if components.interacts or name != "log_b"
+        }
+    )
+
+
+def start_components(window: Window, within: Limits) -> Components:
+    """Before anything is known: as curved as what a plane and a line leave over."""
+    X = np.column_stack([np.ones(window.y.size), window.U, window.theta])
+    left_over = window.y - X @ np.linalg.lstsq(X, window.y, rcond=None)[0]
+    curved = math.log(max(0.01, float(np.ptp(left_over))))
+    return bounded(Components(curved, _USUAL_LENGTH, _CALM), within)
+
+
+def improve(
+    fitted: Fit, spread: float, sweeps: int, within: Limits, *, local: bool
+) -> Fit:
+    """Search along each component, then all that are relative to the noise at once.
+
+    The step is doubled while that helps. `local`: the drift may depend on the place.
+    """
+    if local:
+        fitted = _with_local_drift(fitted, spread)
+    has_b = fitted.components.interacts
+    free = [name for name in within if has_b or name != "log_b"]
+    # Where the noise is misjudged, so are they, together.
+    louder = tuple(name for name in _RELATIVE if name in free)
+    score = _score(fitted)
+    for _ in range(sweeps):
+        before = score
+        for names in (*((name,) for name in free), louder):
+            fitted, score = _line_search(fitted, score, names, spread, within)
+        if before - score < _ENOUGH:
+            break
+    return fitted
+
+
+def _line_search(
+    best: Fit, score: float, names: tuple[str, ...], spread: float, within: Limits
+) -> tuple[Fit, float]:
+    for direction in (_STEP, -_STEP):
+        step, improved = direction, False
+        while True:
+            values = {name: getattr(best.components, name) + step for name in names}
+            moved = bounded(replace(best.components, **values), within)
+            if moved == best.components:
+                break
+            trial = fit(best.window, moved, spread)
+            trial_score = math.inf if trial is None else _score(trial)
+            if trial is None or not score - trial_score > _GAIN:
+                break
+            best, score, improved = trial, trial_score, True
+            step *= 2.0
+        if improved:
+            break
+    return best, score
+
+
+def _with_local_drift(fitted: Fit, spread: float) -> Fit:
+    """The same fit, with a local drift if that is likely enough, else without."""
+    chosen = fitted.components
+    grown = max(float(fitted.window.age[-1]), 1.0)
+    guesses = [math.log(size / grown) for size in _LOCAL]
+    if chosen.interacts:
+        guesses = [-math.inf]
+    trials = [fit(fitted.window, replace(chosen, log_b=b), spread) for b in guesses]
+    return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
+
+
+def _score(fitted: Fit) -> float:
+    """-2 log of likelihood times prior: far so quadratic, a calm drift."""
+    chosen, cost = fitted.components, 0.0
+    if chosen.interacts:
+        m, n = fitted.window.U.shape
+        cost = n * math.log(m)  # Schwarz: a gradient more to be chosen
+    restless = (chosen.log_q - _CALM) / _CALM_STD
+    curved = chosen.log_l - _USUAL_LENGTH
+    return fitted.solution.criterion + curved**2 + restless**2 + cost
