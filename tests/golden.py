@@ -9,7 +9,6 @@ a clock set back. `trajectory` gives the points that were asked for.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Callable
@@ -23,8 +22,7 @@ from tobyqa.bench.channels import Context, channel_names, get_channel
 FILE = Path(__file__).parent / "data" / "golden.json"
 POINTS = 36  # of each run; later ones depend on the last digits of the fits
 NOISE = 1e-3
-# Parts whose absence is pinned too; those that are no longer settings are left out.
-PARTS = ("excursions", "early", "appeal", "doubt", "focus")
+PARTS = ("doubt", "focus")  # their absence is pinned too
 
 
 def latent(x: np.ndarray) -> float:
@@ -113,8 +111,7 @@ RUNS: dict[str, tuple[int, float | None, Callable[[tobyqa.Optimizer], None]]] = 
 def trajectory(name: str, points: int, *, plain: bool) -> np.ndarray:
     """The points asked for in a run, (points, n); `plain`: without `PARTS`."""
     n, noise, tell = RUNS[name]
-    known = {field.name for field in dataclasses.fields(tobyqa.Adaptive)}
-    options = {part: False for part in PARTS if plain and part in known}
+    options = dict.fromkeys(PARTS, False) if plain else {}
     opt = tobyqa.Optimizer(
         np.zeros(n), noise=noise, rng=5, maxfev=10 * points, options=options
     )

@@ -1,4 +1,4 @@
-"""Method `adaptive`: two places compared by their readings; drift that depends on x."""
+"""Two places compared by their readings, with no model of the function between."""
 
 from __future__ import annotations
 
@@ -10,346 +10,322 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tobyqa
-from drawn_runs import drifting_apart
+from beliefs import HERE, NOISE, THERE, belief, samples_of
+from tobyqa import Adaptive
+from tobyqa.kernels import integrated_wiener
 from tobyqa.methods.adaptive.belief import Place
-from tobyqa.methods.adaptive.contrast import (
-    Lead,
-    Ruler,
-    decided,
-    drift_is_local,
-    noise_between,
-)
-from tobyqa.methods.adaptive.search import compare, is_apart
+from tobyqa.methods.adaptive.contrast import contrast
+from tobyqa.methods.adaptive.noise import BELIEVED, GUESSED
+from tobyqa.methods.adaptive.search import decided, is_affordable, rival_of
 from tobyqa.samples import SampleSet
-from tobyqa.state import Observation
 
-RULER = Ruler(noise=0.5, q=0.3, spacing=1.0)
-HERE, THERE = np.zeros(2), np.array([3.0, 0.0])
-ALL = tobyqa.Adaptive(repeats=1.0)  # comparisons whenever they are due
-
-
-def lead(readings, times, ruler=RULER):
-    """By a comparison at the origin, the rival and the origin."""
-    samples = SampleSet.of(np.array([HERE, THERE, HERE]), np.array(times), readings)
-    ahead, error = ruler.ahead(samples, (0, 1, 2))
-    return ahead / error
+ELSEWHERE = np.array([1.0, 1.0])
+seeds = st.integers(0, 2**32 - 1)
+slopes = st.floats(-1e3, 1e3)
+trust = pytest.mark.parametrize("spread", [BELIEVED, GUESSED], ids=["stated", "guess"])
 
 
-@pytest.mark.parametrize("times", [(1.0, 2.0, 3.0), (1.0, 5.0, 6.0)])
-def test_a_comparison_is_blind_to_affine_drift(times):
-    readings = np.array([2.0, 9.0, 2.5])
-    drifting = readings + 7.0 + 40.0 * np.array(times)
-    assert lead(readings, times) > 3.0
-    assert lead(drifting, times) == pytest.approx(lead(readings, times))
-    assert lead(-readings, times) == pytest.approx(-lead(readings, times))
+def rounds(value, starts, at_first=()):
+    """Readings here, there and here again, beginning at each of these times."""
+    readings = [(x, t, value(x, t)) for x, t in at_first]
+    for t in starts:
+        for k, x in enumerate((HERE, THERE, HERE)):
+            readings.append((x, t + k, value(x, t + k)))
+    return samples_of(readings)
+
+
+def two_places(seed, lower=0.0, rate=0.0, count=3, noise=NOISE):
+    """Rounds at random times; there, readings are higher and drift at another rate."""
+    rng = np.random.default_rng(seed)
+
+    def value(x, t):
+        return (lower + rate * t) * (x[0] > 0.0) + noise * rng.normal()
+
+    return rounds(value, np.cumsum(rng.uniform(3.0, 40.0, size=count)))
+
+
+def changed(samples, *, scale=1.0, drift=0.0, times=1.0, rows=slice(None)):
+    values = scale * samples.values + drift * samples.times
+    parts = samples.points, times * samples.times, values
+    return SampleSet.of(*(part[rows] for part in parts))
+
+
+def same_lead(one, other):
+    assert other.ahead == pytest.approx(one.ahead, rel=1e-5, abs=1e-5)
+    assert other.drifts_apart == one.drifts_apart
+
+
+# Lower by much, and whether the rival drifts on its own, and whether that is known.
+cases = pytest.mark.parametrize(
+    ("rate", "local"), [(0.0, False), (3.0, False), (0.0, True), (3.0, True)]
+)
+
+
+@cases
+@given(seed=seeds, slope=slopes, level=slopes)
+def test_a_steady_drift_cancels(rate, local, seed, slope, level):
+    samples = two_places(seed, 7.0, rate)
+    b = belief(samples, local=local)
+    moved = changed(samples, drift=slope)
+    same_lead(contrast(b, THERE), contrast(replace(b, samples=moved), THERE))
+
+
+@cases
+@given(seed=seeds, size=st.integers(-40, 40), unit=st.integers(-40, 40))
+def test_units_of_readings_and_of_time_are_of_no_account(rate, local, seed, size, unit):
+    samples, scale = two_places(seed, 7.0, rate), 2.0**size
+    lead = contrast(belief(samples, local=local), THERE)
+    other = belief(
+        changed(samples, scale=scale, times=2.0**unit),
+        noise=scale * NOISE,
+        spacing=2.0**unit,
+        local=local,
+    )
+    same_lead(lead, contrast(other, THERE))
+
+
+@cases
+@given(seed=seeds, random=st.randoms(use_true_random=False))
+def test_the_order_of_arrival_is_of_no_account(rate, local, seed, random):
+    """So neither is a clock that was set back."""
+    samples = two_places(seed, 7.0, rate)
+    b, rows = belief(samples, local=local), list(range(1, len(samples) - 3))
+    random.shuffle(rows)
+    # Ages are counted from the first; the last three are the comparison's own.
+    shuffled = changed(samples, rows=[0, *rows, -3, -2, -1])
+    same_lead(contrast(b, THERE), contrast(replace(b, samples=shuffled), THERE))
+
+
+@cases
+@pytest.mark.parametrize("value", [-50.0, 1e30])
+@given(seed=seeds)
+def test_readings_elsewhere_are_of_no_account(rate, local, value, seed):
+    samples = two_places(seed, 7.0, rate)
+    b = belief(samples, local=local)
+    more = samples.append(ELSEWHERE, samples.times[-1] + 9.0, value, np.nan)
+    same_lead(contrast(b, THERE), contrast(replace(b, samples=more), THERE))
+
+
+@pytest.mark.parametrize(("rate", "local"), [(3.0, False), (0.0, True), (3.0, True)])
+@given(seed=seeds)
+def test_who_is_the_rival_decides_the_sign(rate, local, seed):
+    b = belief(two_places(seed, 7.0, rate), local=local)
+    swapped = contrast(replace(b, best=Place(THERE, b.B)), HERE)
+    same_lead(contrast(b, THERE), swapped._replace(ahead=-swapped.ahead))
+
+
+@given(seed=seeds, lower=st.floats(-50.0, 50.0))
+def test_a_calm_comparison_is_the_middle_reading_against_the_chord(seed, lower):
+    """Plane algebra, but for the noise estimate; earlier readings have no say."""
+    samples = two_places(seed, lower)
+    b = belief(samples, q=1e-9)
+    y, t = samples.values[-3:], samples.times[-3:]
+    lead = contrast(b, THERE)
+    assert lead.error == pytest.approx(math.sqrt(1.5), rel=1e-6)
+    above = y[1] - np.interp(t[1], t[[0, 2]], y[[0, 2]])
+    noise = above / (lead.ahead * lead.error)
+    assert 0.2 * NOISE < noise < 5.0 * NOISE
 
 
 def test_a_restless_drift_makes_a_comparison_less_sure():
-    leads = [
-        lead([2.0, 9.0, 2.5], (1.0, 2.0, 3.0), Ruler(0.5, q, 1.0)) for q in (0, 1, 10)
-    ]
+    b, leads = belief(two_places(0, 7.0, count=1)), []
+    for log_q in (-8.0, 0.0, 3.0):
+        restless = replace(b.fitted.components, log_q=log_q)
+        b = replace(b, fitted=replace(b.fitted, components=restless))
+        leads.append(contrast(b, THERE).ahead)
     assert leads == sorted(leads, reverse=True)
-    assert leads[-1] < 0.5 * leads[0]
+    assert 0.0 < leads[-1] < 0.5 * leads[0]
 
 
-class Compared:
-    """A comparison under way in a search whose best place is the origin."""
-
-    def __init__(self):
-        self.before = replace(drifting_apart()._state, best=Place(HERE, np.eye(2)))
-        self.asking = compare(self.before, ALL, THERE)
-        self.plan, self.belief = next(self.asking)
-        self.rows = None  # once it is over
-
-    def hear(self, value=2.0, x=None):
-        """A reading of the plan, or of `x`, which nobody asked for."""
-        t = float(self.belief.samples.times[-1] + 1.0)
-        place, asked = (self.plan.x, True) if x is None else (x, False)
-        trial = len(self.belief.samples) if asked else None
-        seen = Observation(place, t, value, trial=trial, answers=asked)
-        try:
-            self.plan, self.belief = self.asking.send(seen)
-        except StopIteration as end:
-            self.belief, self.rows = end.value
-
-    def fail(self):
-        self.hear(math.nan)
-
-
-def test_a_comparison_measures_there_here_and_there_again():
-    run = Compared()
-    for place in (HERE, THERE, HERE):
-        assert run.rows is None
-        np.testing.assert_array_equal(run.plan.x, place)
-        run.hear()
-    first = len(run.before.samples)
-    assert run.rows == [(first, first + 1, first + 2)]
-    np.testing.assert_array_equal(
-        run.belief.samples.points[first:], [HERE, THERE, HERE]
-    )
-    assert run.belief.repeats == run.before.repeats + 3
-
-
-@pytest.mark.parametrize("heard", range(3))
-def test_a_comparison_ends_where_a_place_cannot_be_measured(heard):
-    """After two failures it is given up, and what it was compared with."""
-    run = Compared()
-    for _ in range(heard):
-        run.hear()
-    run.fail()
-    assert run.rows is None
-    run.fail()
-    assert run.rows == []
-
-
-@pytest.mark.parametrize("heard", range(3))
-def test_a_comparison_survives_a_failed_reading(heard):
-    """Its place is measured again; what was compared before is kept."""
-    run = Compared()
-    for k in range(3):
-        if k == heard:
-            run.fail()
-        np.testing.assert_array_equal(run.plan.x, (HERE, THERE, HERE)[k])
-        run.hear()
-    first = len(run.before.samples)
-    assert run.rows == [(first, first + 1, first + 2)]
-
-
-def test_a_search_with_failures_finds_a_local_drift():
-    opt = drifting_apart()
-    assert opt.result().nfail >= 10
-    assert opt.result().drift_is_local
-
-
-@pytest.mark.parametrize("heard", range(3))
-def test_a_reading_nobody_asked_for_is_no_part_of_a_comparison(heard):
-    run = Compared()
-    for k in range(3):
-        if k == heard:
-            plan = run.plan
-            run.hear(5.0, x=np.ones(2))
-            assert run.plan is plan
-        run.hear()
-    (rows,) = run.rows
-    np.testing.assert_array_equal(
-        run.belief.samples.points[list(rows)], [HERE, THERE, HERE]
-    )
-    assert len(run.belief.samples) == len(run.before.samples) + 4
-    assert run.belief.repeats == run.before.repeats + 3
-
-
-@pytest.mark.parametrize(("distance", "is_rival"), [(0.1, False), (1.0, True)])
-def test_only_points_apart_are_compared(distance, is_rival):
-    b = drifting_apart()._state
-    best = b.centre_point - [0.0, 2.0 * distance]
-    b = replace(b, B=2.0 * np.eye(2), best=Place(best, np.eye(2)))
-    assert is_apart(b) == is_rival
-
-
-def comparisons_of(opt, readings):
-    """The rounds of a run: its iteration, the two places, what is known by then."""
-    rng, rounds, places = np.random.default_rng(0), [], []
-    for t in range(readings):
-        trial, b = opt.ask(), opt._state
-        if getattr(b, "plan", None) is not None and b.plan.revisits:
-            places.append(trial.x)
-        opt.tell(trial, drifting_bowl(trial.x, t) + 0.2 * rng.normal(), t=float(t))
-        if len(places) == 3:
-            np.testing.assert_array_equal(places[0], places[2])
-            rounds.append((t, places[0], places[1], opt._state.local_is_known))
-            places = []
-    return rounds
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_repeated_comparison_rests_and_keeps_its_rival(seed):
-    """Until it is known whether the drift depends on the place."""
-    opt = tobyqa.Optimizer(np.zeros(2), method=ALL, noise=0.2, maxfev=150, rng=seed)
-    rounds = comparisons_of(opt, 150)
-    count = 1 + [known for *_, known in rounds].index(True)
-    assert count >= 2
-    times = [t for t, *_ in rounds]
-    assert np.diff(times[:count]).min() > 5  # three readings are a comparison itself
-    for _, best, rival, _ in rounds[:count]:
-        np.testing.assert_array_equal(best, rounds[0][1])
-        np.testing.assert_array_equal(rival, rounds[0][2])
-
-
-def readings_of(value, times):
-    """Readings there, here and there again, starting at each of these times."""
-    samples, comparisons = SampleSet.empty(2), []
-    for t in times:
-        rows = range(len(samples), len(samples) + 3)
-        for k, x in enumerate((HERE, THERE, HERE)):
-            samples = samples.append(x, t + k, value(x, t + k), np.nan)
-        comparisons.append(tuple(rows))
-    return samples, tuple(comparisons)
-
-
-finite = st.floats(-1e3, 1e3)
-
-
-@given(rate=finite, other_rate=finite, level=finite, other=finite)
-def test_what_was_ahead_at_the_start_does_not_depend_on_the_drifts(
-    rate, other_rate, level, other
-):
-    def value(x, t):
-        start, slope = (level, rate) if x[0] == 0.0 else (other, other_rate)
-        return start + slope * (t - 1.0)
-
-    samples, _ = readings_of(value, [1.0, 20.0, 60.0])
-    ahead, error = RULER.ahead_at_start(samples, HERE, THERE)
-    assert ahead == pytest.approx((other - level) / RULER.noise, abs=1e-4)
-    assert 0.0 < error < 3.0
-
-
-def test_nothing_is_known_of_the_start_by_readings_at_one_time():
-    samples, _ = readings_of(lambda x, _: float(x[0]), [1.0])
-    assert RULER.ahead_at_start(samples, HERE, THERE)[1] == math.inf
-
-
-def test_the_noise_between_comparisons_is_that_of_the_readings():
-    """Whatever the places drift by, each at its own rate."""
-    rng = np.random.default_rng(0)
-    squares = []
-    for _ in range(400):
-        samples, comparisons = readings_of(
-            lambda x, t: (3.0 + x[0]) * t + 0.5 * rng.normal(), [1, 9, 30, 70]
-        )
-        squares.append(noise_between(samples, comparisons) ** 2)
-    assert np.mean(squares) == pytest.approx(0.25, rel=0.1)
-    assert noise_between(samples, comparisons[:2]) == math.inf
-
-
-def after_a_pause(pause, seed, method):
-    """A run that is interrupted after 91 of its 160 readings."""
-    opt = tobyqa.Optimizer(np.zeros(2), method=method, noise=0.2, maxfev=160, rng=seed)
-    rng = np.random.default_rng(seed)
-    for k in range(160):
-        t = k + pause * (k > 90)
-        trial = opt.ask()
-        opt.tell(trial, drifting_bowl(trial.x, t) + 0.2 * rng.normal(), t=t)
-    return opt.result()
-
-
-@pytest.mark.parametrize("share", [0.15, 1.0])
+@pytest.mark.parametrize("lower", [-50.0, 50.0])
 @pytest.mark.parametrize("pause", [1e3, 1e6, 1e9, 1e12])
-def test_a_pause_of_any_length_is_survived(pause, share):
-    method = tobyqa.Adaptive(repeats=share)
-    runs = [after_a_pause(pause, seed, method) for seed in range(5)]
-    assert np.median([res.drift_is_local for res in runs]) == 1.0
-    # 200 at the origin
-    assert np.median([drifting_bowl(res.x, 0.0) for res in runs]) < 20.0
+def test_a_pause_between_the_places_leaves_everything_open(pause, lower):
+    """Whatever happened to the drift meanwhile; what was read before, too."""
+    times = [0.0, 1.0, 2.0]
+    readings = [(HERE, t, 0.0) for t in times]
+    readings += [(THERE, t + pause, lower) for t in times]
+    lead = contrast(belief(samples_of(readings)), THERE)
+    assert abs(lead.ahead) < 1.0
 
 
-@pytest.mark.parametrize("rate", [0.0, 5.0])
-def test_a_local_drift_without_any_noise_is_survived(rate):
-    """The noise that nobody stated is then exactly zero between comparisons."""
-    opt = tobyqa.Optimizer(np.zeros(2), maxfev=150, rng=0)
-    for k in range(150):
-        trial = opt.ask()
-        opt.tell(trial, drifting_bowl(trial.x, k, rate))
-    res = opt.result()
-    assert drifting_bowl(res.x, 0.0) < 1.0  # 200 at the origin
-    assert res.drift_is_local == (rate > 0.0)
+@trust
+def test_readings_of_one_time_show_a_difference_and_no_drift(spread):
+    readings = [(HERE, 5.0, 0.0), (THERE, 5.0, 7.0)] * 3
+    lead = contrast(belief(samples_of(readings), spread=spread), THERE)
+    assert lead.ahead > 3.0
+    assert not lead.drifts_apart
 
 
-def test_readings_that_share_their_times_are_survived():
-    opt = tobyqa.Optimizer(np.zeros(2), noise=0.2, maxfev=120, rng=0)
-    for k in range(120):
-        trial = opt.ask()
-        opt.tell(trial, drifting_bowl(trial.x, k // 40), t=float(k // 40))
-    assert drifting_bowl(opt.result().x, 0.0) < 1.0
+@trust
+@pytest.mark.parametrize("misjudged", [0.1, 1.0, 10.0])
+@given(seed=seeds, slope=slopes)
+def test_a_common_drift_never_drives_places_apart(spread, misjudged, seed, slope):
+    """Whatever its slope; a noise that was guessed may be far from the true one."""
+    noise = NOISE * (misjudged if spread == GUESSED else 1.0)
+    samples = changed(two_places(seed, 7.0), drift=slope)
+    for rows in range(4, len(samples) + 1):
+        b = belief(changed(samples, rows=slice(rows)), noise=noise, spread=spread)
+        assert not contrast(b, THERE).drifts_apart
+
+
+def test_in_thousands_of_comparisons_chance_drives_no_places_apart():
+    """Five standard errors are one in millions, also by a handful of readings."""
+    b = belief(two_places(0, 7.0))
+    for seed in range(3000):
+        samples = changed(two_places(seed, 7.0), rows=slice(7))
+        assert not contrast(replace(b, samples=samples), THERE).drifts_apart
+
+
+@trust
+@pytest.mark.parametrize("q", [0.01, 0.1, 1.0])
+def test_a_restless_drift_of_both_places_seldom_drives_them_apart(spread, q):
+    """They were measured at other times; the fit knows how restless it is."""
+    t = np.array([0.0, 5.0, 30.0, 50.0, 51.0, 52.0])
+    places = np.array([HERE, HERE, THERE, HERE, THERE, HERE])
+    wander = np.linalg.cholesky(integrated_wiener(t) + 1e-9 * np.eye(6))
+    b, apart = belief(SampleSet.of(places, t, 0.0 * t), spread=spread, q=q), 0
+    for seed in range(300):
+        drawn = np.random.default_rng(seed).normal(size=(2, 6))
+        values = NOISE * (q * wander @ drawn[0] + drawn[1])
+        samples = SampleSet.of(places, t, values)
+        apart += contrast(replace(b, samples=samples), THERE).drifts_apart
+    assert apart <= 3
+
+
+@given(seed=seeds, slope=slopes, lower=slopes)
+def test_rates_that_clearly_differ_drive_places_apart(seed, slope, lower):
+    samples = changed(two_places(seed, lower, 20.0, count=5), drift=slope)
+    lead = contrast(belief(samples), THERE)
+    assert lead.drifts_apart
+    # As they were at the first reading of all.
+    begin = samples.times[0]
+    truly = lower + 20.0 * begin
+    assert np.sign(lead.ahead) == np.sign(truly) or abs(truly) < 5.0 * NOISE
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
-    ("name", "drift", "is_local"),
+    ("drift", "is_local"),
     [
-        ("none", lambda x, t: 0.0, False),
-        ("affine", lambda x, t: 40.0 * t, False),
-        ("restless", lambda x, t: 30.0 * np.sin(0.02 * t), False),
-        ("of place", lambda x, t: (2.0 + 0.5 * x[0]) * t, True),
-        ("goes up and down", lambda x, t: 20.0 * x[0] * np.sin(0.2 * t), False),
+        (lambda x, t: 0.0, False),
+        (lambda x, t: 40.0 * t, False),
+        (lambda x, t: 30.0 * np.sin(0.02 * t), False),
+        (lambda x, t: (2.0 + 0.5 * x[0]) * t, True),
+        (lambda x, t: 20.0 * x[0] * np.sin(0.2 * t), False),
     ],
+    ids=["none", "affine", "restless", "of place", "goes up and down"],
 )
-def test_only_a_drift_that_depends_on_the_place_is_called_local(
-    name, drift, is_local, seed
+def test_only_a_steady_drift_that_depends_on_the_place_is_called_local(
+    drift, is_local, seed
 ):
     rng = np.random.default_rng(seed)
 
     def value(x, t):
-        return 5.0 * x[0] + drift(x, t) + RULER.noise * rng.normal()
+        return 5.0 * x[0] + drift(x, t) + NOISE * rng.normal()
 
-    samples, comparisons = readings_of(value, [1.0, 8.0, 15.0, 45.0, 75.0])
-    for count in range(1, 6):
-        local, known = drift_is_local(samples, comparisons[:count], RULER)
-        if known:
-            break
-    assert known
-    assert local == is_local
+    samples = rounds(value, [1.0, 8.0, 15.0, 45.0, 75.0])
+    assert contrast(belief(samples), THERE).drifts_apart == is_local
 
 
-def drifting_bowl(x, t, rate=5.0):
-    """Least at (1, 1) at the start; later ever nearer to the origin."""
-    return 100.0 * float(np.sum((x - 1.0) ** 2)) + rate * t * math.tanh(math.hypot(*x))
+# -- what follows from it -------------------------------------------------------------
 
 
-def answer(seed, noise=0.2, **settings):
-    method = tobyqa.Adaptive(**settings)
-    opt = tobyqa.Optimizer(np.zeros(2), method=method, noise=noise, maxfev=250, rng=0)
-    rng = np.random.default_rng(seed)
-    for t in range(250):
-        trial = opt.ask()
-        opt.tell(trial, drifting_bowl(trial.x, t) + 0.2 * rng.normal(), t=float(t))
-    return opt.result()
+def after_comparison(ahead, *, local=False, at_rival=True, rate=0.0):
+    """A belief whose comparison gave about `ahead`; the centre is the rival or not."""
+
+    def value(x, t):
+        return (0.7 * NOISE * ahead + rate * (t - 1.0)) * (x[0] > 0.0)
+
+    samples = rounds(value, [2.0, 20.0, 40.0], [(HERE, 1.0), (THERE, 1.0)])
+    # Errors as large as the noise that leave level and rate at each place alone.
+    there, t = samples.points[:, 0] > 0.0, samples.times
+    X = np.column_stack([~there, there, ~there * t, there * t])
+    errors = np.random.default_rng(0).normal(size=len(samples))
+    errors -= X @ np.linalg.lstsq(X, errors, rcond=None)[0]
+    values = samples.values + NOISE * errors / errors.std()
+    samples = SampleSet.of(samples.points, t, values)
+    b = belief(samples, local=local, centre=1 if at_rival else 0, q=1e-3)
+    lead = contrast(b, THERE)
+    assert np.sign(lead.ahead) == np.sign(ahead)
+    assert (abs(lead.ahead) > 3.0) == (abs(ahead) > 3.0)
+    assert lead.drifts_apart == (rate != 0.0)
+    return b
 
 
-@pytest.mark.parametrize("noise", [0.2, 0.02, 2.0, None])
-@pytest.mark.parametrize("seed", range(2))
-def test_a_local_drift_does_not_bend_the_search(seed, noise):
-    """Without the model of it, the answer is the origin."""
-    res, bent = answer(seed, noise), answer(seed, noise, local=False)
-    assert drifting_bowl(res.x, 0.0) < 0.2
-    assert drifting_bowl(bent.x, 0.0) > 100.0
-    assert (res.drift_is_local, bent.drift_is_local) == (True, False)
-
-
-def test_gauges_are_those_of_the_latest_fit_while_places_are_compared():
-    opt = tobyqa.Optimizer(np.zeros(2), method=ALL, noise=0.2, maxfev=80, rng=0)
-    rng, compared = np.random.default_rng(0), 0
-    for t in range(80):
-        trial = opt.ask()
-        opt.tell(trial, drifting_bowl(trial.x, t) + 0.2 * rng.normal(), t=float(t))
-        b = opt._state
-        if t >= 6:  # the probe is complete
-            compared += b.plan.revisits
-            assert b.fitted.window.rows[-1] == t
-            assert b.gauges == replace(b).gauges  # nothing kept from another belief
-            assert opt.result().history.radius[-1] == b.gauges.radius
-    assert compared > 5
-
-
+@pytest.mark.parametrize("at_rival", [True, False])
 @pytest.mark.parametrize(
     ("local", "ahead", "winner"),
-    [(False, -0.5, THERE), (False, 0.5, HERE), (True, -0.5, HERE), (True, -5.0, THERE)],
+    [
+        (False, -2.0, THERE),
+        (False, 2.0, HERE),
+        (False, 20.0, HERE),
+        (True, -0.5, HERE),
+        (True, -20.0, THERE),
+        (True, 20.0, HERE),
+    ],
 )
-def test_late_readings_replace_a_place_known_from_the_start_only_if_sure(
-    local, ahead, winner
-):
-    """A chain of decisions by sign alone led searches away from minima they had."""
-    b = drifting_apart()._state
-    b = replace(b, best=Place(HERE, np.eye(2)), local=local)
-    after, home = decided(b, THERE, Lead(ahead, error=2.0, is_decided=True))
+def test_the_lower_place_is_the_best_one_from_now_on(local, ahead, winner, at_rival):
+    """Where drift is local by late readings only if sure: the sign would be chance."""
+    b = after_comparison(ahead, local=local, at_rival=at_rival)
+    after, goes_back = decided(b, THERE)
     np.testing.assert_array_equal(after.best.x, winner)
-    assert home is None
+    is_new = winner is THERE
+    # The region that belongs to the place: the centre's is the one of now.
+    np.testing.assert_array_equal(
+        after.best.B, b.B if is_new and at_rival else b.best.B
+    )
+    # It is left for the best place if far behind; a step turned down is gone to.
+    assert goes_back == (ahead > 3.0 if at_rival else is_new)
+    assert after.local == local
+    assert after.aside == ()
+    assert after.evidence == b.evidence
 
 
-@pytest.mark.parametrize("local", [False, True])
-def test_a_place_far_behind_the_best_one_is_left_for_it(local):
-    b = drifting_apart()._state
-    b = replace(b, best=Place(HERE, np.eye(2)), local=local)
-    after, home = decided(b, THERE, Lead(ahead=7.0, error=2.0, is_decided=True))
-    np.testing.assert_array_equal(after.best.x, HERE)
-    assert home == b.fitted.components
+@pytest.mark.parametrize("at_rival", [True, False])
+def test_a_place_that_drifts_in_its_own_way_is_put_aside_for_a_step_turned_down(
+    at_rival,
+):
+    b = after_comparison(-20.0, at_rival=at_rival, rate=4.0)
+    after, _ = decided(b, THERE)
+    assert after.local
+    np.testing.assert_array_equal(after.best.x, THERE)
+    if at_rival:
+        assert (after.aside, after.evidence) == ((), b.evidence)
+    else:
+        np.testing.assert_array_equal(after.aside, [HERE])
+        assert after.evidence.slope == pytest.approx(4.0, abs=0.1)
+
+
+@pytest.mark.parametrize("turned_down", [True, False])
+@pytest.mark.parametrize(("distance", "is_apart"), [(0.1, False), (1.0, True)])
+def test_the_rival_is_a_centre_apart_or_else_a_step_turned_down(
+    distance, is_apart, turned_down
+):
+    b = belief(two_places(0))
+    best = Place(b.centre_point - [0.0, 2.0 * distance], np.eye(2))
+    b = replace(b, B=2.0 * np.eye(2), best=best)
+    rival = rival_of(b, turned_down=turned_down)
+    if is_apart:
+        np.testing.assert_array_equal(rival, b.centre_point)
+    elif turned_down:
+        np.testing.assert_array_equal(rival, b.samples.points[-1])
+    else:
+        assert rival is None
+    never = replace(b, s=Adaptive(compare=False))
+    assert rival_of(never, turned_down=turned_down) is None
+
+
+@given(asked=st.integers(1, 99), repeats=st.integers(0, 99), share=st.floats(0.0, 1.0))
+def test_a_comparison_is_affordable_if_its_share_is_kept_after_it(
+    asked, repeats, share
+):
+    samples = SampleSet.of(np.zeros((asked, 2)), np.arange(float(asked)), 0.0)
+    for guests in range(3):  # they pay for nothing
+        b = replace(
+            belief(two_places(0)),
+            samples=samples,
+            repeats=repeats,
+            s=Adaptive(repeats=share),
+        )
+        assert is_affordable(b) == (repeats + 3 <= share * (asked + 3))
+        samples = samples.append(HERE, 99.0 + guests, 0.0, np.nan, asked=False)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tobyqa
+from beliefs import HERE, THERE, belief, samples_of
 from golden import NOISE, latent, reading
 from tobyqa import Adaptive
 from tobyqa.methods.adaptive.belief import Belief
-from tobyqa.methods.adaptive.plan import size_change
+from tobyqa.methods.adaptive.region import size_change
+from tobyqa.methods.adaptive.search import compare, rival_of
 from tobyqa.state import Observation, Task
 
+ELSEWHERE = np.array([1.0, 1.0])
 CHANNELS = ("Static", "LinearDrift", "ChaoticDrift", "Hetero")
 
 
@@ -42,7 +46,7 @@ def test_a_verdict_counts_though_a_comparison_follows_it(n, channel):
             if before.plan.revisits or not after.plan.revisits:
                 continue
             judged = replace(after, plan=before.plan)
-            factor = size_change(judged, before.fitted, method)
+            factor = size_change(judged, before.fitted)
             np.testing.assert_allclose(after.B, factor * before.B, rtol=1e-12)
             seen += factor != 1.0
     assert seen > 0
@@ -63,13 +67,74 @@ def test_measuring_a_known_place_again_leaves_the_size_of_the_region_alone(n, ch
 
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("share", [0.0, 0.15, 0.4])
-def test_comparisons_take_no_more_than_their_share_of_the_readings(share, channel):
-    method = Adaptive(repeats=share)
-    for before, after in transitions(method, 2, channel, 1):
-        assert after.repeats >= before.repeats
-        if after.plan.revisits:  # a comparison is under way: count all of it
-            continue
-        assert after.repeats <= share * len(after.samples)
+def test_comparisons_take_no_more_than_their_share_at_any_time(share, channel):
+    """Also while one is under way; the first of them as soon as it is affordable."""
+    compared = False
+    for before, after in transitions(Adaptive(repeats=share), 2, channel, 1):
+        assert after.repeats - before.repeats == before.plan.revisits
+        begins = after.plan.revisits and not before.plan.revisits
+        asked = len(after.samples)
+        if begins:
+            assert after.repeats + 3 <= share * (asked + 3)
+        elif not (compared or after.plan.revisits):
+            # Nothing to compare yet, or too dear.
+            rival = rival_of(after, turned_down=False)
+            assert rival is None or 3 > share * (asked + 3)
+        compared |= begins
+    assert compared == (share > 0.0)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_comparison_is_one_round_and_the_next_one_waits(channel):
+    n, waited, rounds, places = 2, None, 0, []
+    for before, after in transitions(Adaptive(repeats=1.0), n, channel, 1):
+        if before.plan.revisits:
+            places.append(before.plan.x)
+        elif waited is not None:
+            waited += 1
+        if after.plan.revisits and not before.plan.revisits:
+            assert waited is None or waited > n + 20
+            waited, places = 0, []
+        if before.plan.revisits and not after.plan.revisits:
+            best, rival, again = places
+            np.testing.assert_array_equal(best, again)
+            assert not np.array_equal(best, rival)
+            rounds += 1
+    assert rounds >= 2
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_without_comparisons_no_place_is_measured_again_on_purpose(channel):
+    for before, after in transitions(Adaptive(compare=False), 2, channel, 1):
+        assert not after.plan.revisits
+        assert (after.repeats, after.local, after.best) == (0, False, before.best)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_the_gauges_are_those_of_the_newest_fit(channel):
+    """Also while places are compared; none is kept from another belief."""
+    compared = 0
+    for _, after in transitions(Adaptive(repeats=1.0), 2, channel, 1):
+        assert after.fitted.window.rows[-1] == after.newest
+        assert after.gauges == replace(after).gauges
+        compared += after.plan.revisits
+    assert compared > 5
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("n", [1, 3])
+def test_what_a_search_has_learnt_it_keeps(n, channel):
+    for before, after in transitions(Adaptive(repeats=1.0), n, channel, 2):
+        assert after.accepted == (after.centre == after.newest)
+        assert len(after.samples.rows_at(after.best.x)) > 0
+        assert after.local >= before.local
+        assert after.aside[: len(before.aside)] == before.aside
+        assert after.evidence.unrest >= before.evidence.unrest or after.aside
+        assert after.iterations == before.iterations + 1
+        assert after.noise.spread >= before.noise.spread
+        for place in after.aside:
+            there = after.samples.rows_at(place)
+            assert not np.isin(there, after.fitted.window.rows).any()
 
 
 def test_settings_that_are_no_more_are_not_settings():
@@ -91,3 +156,71 @@ def test_a_known_place_that_cannot_be_measured_again_ends_no_search(seed):
     assert opt.status is tobyqa.Status.MAXFEV
     lowest = latent(np.array([0.95, 0.83]))
     assert latent(opt.result().x) < lowest + 10 * NOISE
+
+
+class Compared:
+    """A comparison under way in a search whose best place is the origin."""
+
+    def __init__(self):
+        self.before = belief(
+            samples_of([(HERE, 0.0, 2.0), (THERE, 1.0, 3.0), (HERE, 2.0, 1.0)])
+        )
+        self.asking = compare(self.before, THERE)
+        self.plan, self.belief = next(self.asking)
+        self.is_complete = None  # until it is over
+
+    def hear(self, value=2.0, x=None):
+        """A reading of the plan, or of `x`, which nobody asked for."""
+        t = float(self.belief.samples.times[-1] + 1.0)
+        place, asked = (self.plan.x, True) if x is None else (x, False)
+        trial = len(self.belief.samples) if asked else None
+        seen = Observation(place, t, value, trial=trial, answers=asked)
+        try:
+            self.plan, self.belief = self.asking.send(seen)
+        except StopIteration as end:
+            self.belief, self.is_complete = end.value
+
+    def fail(self):
+        self.hear(math.nan)
+
+
+@pytest.mark.parametrize("heard", range(3))
+@pytest.mark.parametrize("between", ["nothing", "a failure", "a guest", "an end"])
+def test_a_comparison_measures_here_there_and_here_again(between, heard):
+    """Through a failed reading, one that nobody asked for, and an end that was none."""
+    run = Compared()
+    for k, place in enumerate((HERE, THERE, HERE)):
+        assert run.is_complete is None
+        if k == heard:
+            if between == "a failure":
+                run.fail()
+            elif between == "a guest":
+                plan = run.plan
+                run.hear(5.0, x=ELSEWHERE)
+                assert run.plan is plan
+            elif between == "an end":  # failures before it count no more
+                run.fail()
+                run.plan, run.belief = run.asking.send(None)
+                run.fail()
+        assert run.plan.revisits
+        np.testing.assert_array_equal(run.plan.x, place)
+        run.hear()
+    assert run.is_complete
+    new = run.belief.samples.points[len(run.before.samples) :]
+    asked = new[(new != ELSEWHERE).any(axis=1)]
+    np.testing.assert_array_equal(asked, [HERE, THERE, HERE])
+    assert run.belief.repeats == run.before.repeats + 3
+    np.testing.assert_array_equal(run.belief.B, run.before.B)
+
+
+@pytest.mark.parametrize("heard", range(3))
+def test_a_comparison_ends_where_a_place_cannot_be_measured(heard):
+    run = Compared()
+    for _ in range(heard):
+        run.hear()
+    run.fail()
+    assert run.is_complete is None
+    run.fail()
+    assert run.is_complete is False
+    assert run.belief.repeats == run.before.repeats + heard
+    np.testing.assert_array_equal(run.belief.B, run.before.B)

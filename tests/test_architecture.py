@@ -14,7 +14,17 @@ import tobyqa
 PACKAGE = Path(tobyqa.__file__).parent
 EDGES = (
     *("__main__", "bench", "cli", "demo", "theory", "integrations", "plots", "report"),
-    *("datafile", "program", "runfile", "view"),
+    *(
+        "advice",
+        "datafile",
+        "knobs",
+        "limits",
+        "program",
+        "rounding",
+        "runfile",
+        "view",
+    ),
+    *("_supervise", "child", "protocol", "running", "supervised"),
 )
 CORE = [
     path

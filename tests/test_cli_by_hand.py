@@ -7,20 +7,25 @@ import json
 import subprocess
 import sys
 import time
+from datetime import datetime
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drawn_runs import drifting_apart
 from test_optimizer import assert_same, reading
 from tobyqa import Optimizer
 from tobyqa.cli import main
+from tobyqa.cli.times import parse_time
 from tobyqa.journal import read
 from tobyqa.view import LOCAL_DRIFT
 
 X = [[-1.0, 0.5], [0.25, 1.0], [2.0, 2.0]]
 T = [10.0, 20.5, 31.0]
 VALUES = [3.5, -1.5, 2.0]
+NAMED = ["--name", "gap", "--name", "angle"]
 OLD = "gap,angle,t,value,sigma\n-1,0.5,10,3.5,\n.25,1,20.5,-1.5,0.2\n2,2,31,2e0,0.1\n"
 
 
@@ -77,7 +82,8 @@ def test_through_real_processes(tmp_path):
     assert tobyqa("init", "run.jsonl", "--x0", "-1,.5", *named)[0] == 0
     before = time.time()
     code, out, err = tobyqa("ask", "run.jsonl")
-    assert (code, out, err) == (0, "trial 0: gap = -1.0 mm, angle = 0.5 deg\n", "")
+    asked = "trial 0: gap = -1.0 mm, angle = 0.5 deg\n  the start\n"
+    assert (code, out, err) == (0, asked, "")
     assert tobyqa("tell", "run.jsonl", "-1.5e-3", "--sigma", "0.1")[0] == 0
     assert tobyqa("tell", "run.jsonl", "-2", "--x", "-.5,-1", "--t", "-3.5")[0] == 0
     history = Optimizer.load(tmp_path / "run.jsonl").result().history
@@ -284,7 +290,8 @@ def test_bad_old_data_is_named_before_the_journal_begins(tmp_path, change, compl
 def test_a_run_begins_with_a_table_and_resumes_with_it(tmp_path, tobyqa):
     data, path = tmp_path / "old.csv", tmp_path / "run.jsonl"
     data.write_text(OLD)
-    command = ["run", "--data", data, "--journal", path, "--maxfev", "4", "--json"]
+    command = ["run", "--data", data, *NAMED, "--journal", path, "--json"]
+    command += ["--maxfev", "4"]
     program = ["--", "sh", "-c", "echo $TOBYQA_GAP"]
     assert json.loads(tobyqa(*command, *program)[1])["nfev"] == 4
     history = Optimizer.load(path).result().history
@@ -299,31 +306,34 @@ def test_a_run_begins_with_a_table_and_resumes_with_it(tmp_path, tobyqa):
 def test_a_crash_while_old_readings_are_told_loses_none(tmp_path, tobyqa):
     data, path = tmp_path / "old.csv", tmp_path / "run.jsonl"
     data.write_text(OLD)
-    assert tobyqa("init", path, "--data", data, "--maxfev", "2")[0] == 0
+    assert tobyqa("init", path, "--data", data, *NAMED, "--maxfev", "2")[0] == 0
     kept = path.read_bytes().splitlines(keepends=True)[:2]
     path.write_bytes(b"".join(kept))  # the header and one reading
-    flags = ["--data", data, "--journal", path, "--maxfev", "2"]
+    flags = ["--data", data, *NAMED, "--journal", path, "--maxfev", "2"]
     assert tobyqa("run", *flags, "--", "sh", "-c", "echo 1")[0] == 0
     history = Optimizer.load(path).result().history
     assert list(history.value) == [*VALUES, 1.0, 1.0]
     assert list(history.asked) == [False, False, False, True, True]
 
 
+A = ["--name", "a"]
+
+
 @pytest.mark.parametrize(
     ("table", "flags", "complaint"),
     [
         ("", [], "is empty"),
-        ("a,t,value\n", [], "holds no reading"),
-        ("a,t\n1,2\n", [], "line 1: column 'value' is missing; there are a, t"),
-        ("a,value\n1,2\n", [], "line 1: column 't' is missing (--clock index"),
-        ("a,a,t,value\n1,1,1,1\n", [], "line 1: column 'a' occurs twice"),
-        ("a,t,value\n1,2,3\n\n1,2\n", [], "line 4: 2 entries, but 3 columns"),
-        ("a,t,value\n1,2,3\n1,2,x\n", [], "line 3, column 'value': 'x' is not a"),
-        ("a,t,value\n,2,3\n", [], "line 2, column 'a': '' is not a number"),
-        ("a,t,value\n1,nan,3\n", [], "line 2, column 't': 'nan' is not a number"),
-        ("a,t,value,sigma\n1,2,3,-1\n", [], "line 2, column 'sigma': it must be >= 0"),
+        ("a,t,value\n", A, "holds no reading"),
+        ("a,t\n1,2\n", A, "line 1: column 'value' is missing; there are a, t"),
+        ("a,value\n1,2\n", A, "line 1: column 't' is missing (--clock index"),
+        ("a,a,t,value\n1,1,1,1\n", A, "line 1: column 'a' occurs twice"),
+        ("a,t,value\n1,2,3\n\n1,2\n", A, "line 4: 2 entries, but 3 columns"),
+        ("a,t,value\n1,2,3\n1,2,x\n", A, "line 3, column 'value': 'x' is not a"),
+        ("a,t,value\n,2,3\n", A, "line 2, column 'a': '' is not a number"),
+        ("a,t,value\n1,nan,3\n", A, "line 2, column 't': 'nan' is not a number"),
+        ("a,t,value,sigma\n1,2,3,-1\n", A, "line 2, column 'sigma': it must be >= 0"),
         ("a,t,value\n1,2,3\n", ["--name", "b"], "column 'b' is missing"),
-        ("a,t,value\n1,2,3\n", ["--x0", "1,2"], "names must have 2 entries"),
+        ("a,t,value\n1,2,3\n", [*A, "--x0", "1,2"], "names must have 2 entries"),
     ],
 )
 def test_bad_tables_name_line_and_column(tmp_path, tobyqa, table, flags, complaint):
@@ -343,3 +353,185 @@ def test_columns_that_mean_nothing_are_said(tmp_path, tobyqa):
     code, _, err = tobyqa("init", path, "--data", data, *flags)
     assert (code, err) == (0, f"tobyqa: {data}: columns not used: shift, t\n")
     assert list(Optimizer.load(path).result().history.t) == [0.0]
+
+
+def test_a_column_is_no_variable_unless_it_is_named(tmp_path, tobyqa):
+    data, path = tmp_path / "old.csv", tmp_path / "run.jsonl"
+    data.write_text("gap,=p,t,value\n1,990,5,2\n2,991,6,1\n")
+    code, _, err = tobyqa("init", path, "--data", data)
+    assert code == 2
+    assert err.startswith(f"tobyqa: {data}: which columns are variables?")
+    assert "--name=gap --name==p" in err
+    assert not path.exists()
+    code, _, err = tobyqa("init", path, "--data", data, "--name", "gap")
+    assert (code, err) == (0, f"tobyqa: {data}: columns not used: =p\n")
+    assert Optimizer.load(path).names == ["gap"]
+
+
+# Times -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_noon(tmp_path, tobyqa):
+    """A run on the wall clock with one reading, typed in at a known time."""
+    path = tmp_path / "run.jsonl"
+    tobyqa("init", path, "--x0", "0,0", "--seed", "0")
+    tobyqa("ask", path)
+    assert tobyqa("tell", path, "5.89", "--t", "2026-11-18T12:00:00Z")[0] == 0
+    return path
+
+
+def times(path):
+    return list(Optimizer.load(path).result().history.t)
+
+
+NOON = 1795003200.0
+
+
+def test_a_correction_keeps_the_time_of_the_reading(at_noon, tobyqa):
+    path = at_noon
+    assert tobyqa("undo", path)[0] == 0
+    code, _, err = tobyqa("tell", path, "4.89")
+    assert code == 0
+    assert "taken for a correction" in err
+    assert times(path) == [NOON]
+    assert list(Optimizer.load(path).result().history.value) == [4.89]
+    tobyqa("undo", path)
+    before = time.time()
+    code, _, err = tobyqa("tell", path, "4.89", "--t", "now")  # measured again
+    assert (code, err) == (0, "")
+    assert before - 0.001 <= times(path)[0] <= time.time()
+
+
+def test_corrections_of_several_readings_keep_their_times(at_noon, tobyqa):
+    path = at_noon
+    for k in (1, 2):
+        tobyqa("ask", path)
+        tobyqa("tell", path, "1.5", "--t", str(NOON + k))
+    tobyqa("tell", path, "7", "--x", "9,9", "--t", str(NOON + 3))
+    for _ in range(3):
+        tobyqa("undo", path)
+    assert times(path) == [NOON]
+    tobyqa("tell", path, "1.25")
+    tobyqa("ask", path)  # the same point: the first ones do not depend on readings
+    tobyqa("tell", path, "2.25")
+    tobyqa("tell", path, "8", "--x", "9,9")
+    assert times(path) == [NOON, NOON + 1, NOON + 2, NOON + 3]
+    before = time.time()
+    tobyqa("tell", path, "8", "--x", "9,9")  # another reading there
+    assert times(path)[-1] >= before
+
+
+def test_a_trial_that_failed_is_measured_again_now(at_noon, tobyqa):
+    path = at_noon
+    tobyqa("ask", path)
+    tobyqa("fail", path)
+    tobyqa("undo", path)
+    before = time.time()
+    tobyqa("tell", path, "1")
+    assert times(path)[-1] >= before
+
+
+def test_numbered_readings_stay_numbered_after_corrections(tmp_path, tobyqa):
+    path = tmp_path / "run.jsonl"
+    tobyqa("init", path, "--x0", "0", "--clock", "index")
+    tobyqa("ask", path)
+    tobyqa("tell", path, "1")
+    tobyqa("undo", path)
+    tobyqa("tell", path, "3", "--x", "2")
+    code, _, err = tobyqa("tell", path, "1.5")
+    assert (code, err, times(path)) == (0, "", [0.0, 1.0])
+
+
+def test_without_a_clock_a_correction_needs_no_time(tmp_path, tobyqa):
+    path = tmp_path / "run.jsonl"
+    tobyqa("init", path, "--x0", "0", "--clock", "index")
+    for k in range(2):
+        tobyqa("ask", path)
+        tobyqa("tell", path, "1", "--t", 10 + k)
+    tobyqa("undo", path)
+    assert tobyqa("tell", path, "1.5")[0] == 0
+    assert times(path) == [10.0, 11.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-18T12:00Z",
+        "2026-11-18 12:00:00+00:00",
+        "2026-11-18T13:30+01:30",
+        "2026-11-18T12:00:00.000Z",
+        "1795003200",
+    ],
+)
+def test_dates_with_a_zone_are_moments(text):
+    moment = parse_time(text)
+    assert (moment if isinstance(moment, float) else moment.timestamp()) == NOON
+
+
+@given(
+    st.datetimes(datetime(2001, 9, 10), datetime(2100, 1, 1)).filter(
+        lambda moment: datetime.fromtimestamp(moment.timestamp()) == moment
+    )
+)
+def test_local_dates_and_clock_times_go_round(moment):
+    """Those that occur: clocks that are put forward leave some out."""
+    whole = moment.replace(microsecond=0)
+    assert parse_time(whole.isoformat()) == whole
+    assert parse_time(f"{whole:%Y-%m-%d %H:%M:%S}") == whole
+    for later in (0.0, 60.0, 3600.0 * 20):
+        assert parse_time(f"{whole:%H:%M:%S}", whole.timestamp() + later) == whole
+
+
+def test_a_clock_time_still_to_come_was_yesterday():
+    now = datetime(2026, 11, 18, 4, 0).timestamp()
+    assert parse_time("03:58", now) == datetime(2026, 11, 18, 3, 58)
+    assert parse_time("4:03", now) == datetime(2026, 11, 18, 4, 3)  # clocks differ
+    assert parse_time("23:15", now) == datetime(2026, 11, 17, 23, 15)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["25:00", "3:5", "12:60", "2026-11-18", "2026-13-01T00:00", "noon", "", "1e999"],
+)
+def test_what_is_no_time_is_named(at_noon, tobyqa, text):
+    tobyqa("ask", at_noon)
+    code, _, err = tobyqa("tell", at_noon, "1", "--t", text)
+    assert code == 2
+    assert f"{text!r} is no time; allowed are" in err
+    assert times(at_noon) == [NOON]
+
+
+def test_a_date_is_no_time_without_a_wall_clock(tmp_path, tobyqa):
+    path = tmp_path / "run.jsonl"
+    tobyqa("init", path, "--x0", "0", "--clock", "index")
+    tobyqa("ask", path)
+    code, _, err = tobyqa("tell", path, "1", "--t", "2026-11-18T12:00")
+    assert code == 2
+    assert "this run does not go by the wall clock: a number is needed" in err
+    assert times(path) == []
+
+
+@pytest.mark.parametrize(
+    ("t", "distance"), [("5", 56.9), ("2036-11-18T12:00Z", 10.0), ("-3.5", 56.9)]
+)
+def test_a_time_years_off_is_taken_with_a_warning(at_noon, tobyqa, t, distance):
+    tobyqa("ask", at_noon)
+    code, _, err = tobyqa("tell", at_noon, "1", "--t", t)
+    assert code == 0
+    assert err.startswith("tobyqa: warning: the time of this reading, ")
+    assert f"is {distance:.3g} years away from the other readings" in err
+    assert len(times(at_noon)) == 2
+
+
+def test_the_first_time_is_compared_with_now(tmp_path, tobyqa):
+    """Times of the user's own are fine if they agree with each other."""
+    path = tmp_path / "run.jsonl"
+    tobyqa("init", path, "--x0", "0")
+    warned = []
+    for k in range(3):
+        tobyqa("ask", path)
+        warned.append("away from now" in tobyqa("tell", path, "1", "--t", 5 + k)[2])
+    tobyqa("ask", path)
+    assert "away from the other readings" in tobyqa("tell", path, "1")[2]
+    assert warned == [True, False, False]

@@ -259,10 +259,15 @@ def test_a_run_file_and_flags_that_override_it(tmp_path, capsys):
         ("x0 = ['a']", "x0 must hold real numbers"),
         ("x0 = [0]\nnoise = 'loud'", "noise must be one real number"),
         ("x0 = [0]\nprogram = 'ls'", "program must be a list of texts"),
+        ('x0 = [0]\nprogram = ["ls", "\\u0000"]', "program must hold no NUL"),
         ("x0 = [0]\nclock = 'sun'", "clock must be one of"),
         ("x0 = [0]\nretries = -1", "retries must be >= 0"),
         ("x0 = [0]\nretries = true", "retries must be a whole number"),
         ("x0 = [0]\ntimeout = 0", "timeout must be > 0"),
+        ("x0 = [0]\nmax_output = 0", "max_output must be > 0"),
+        ("x0 = [0]\nmax_output = 'a'", "max_output must be one real number"),
+        ("x0 = [0]\nstderr_lines = -1", "stderr_lines must be >= 0"),
+        ("x0 = [0]\nstderr_lines = 1.5", "stderr_lines must be a whole number"),
         ("x0 = [0]\noptions = 3", "options must be a table"),
         ("x0 = [0]\nmethod = 3", "method must be a text"),
         ("x0 = [0]\nmethod = 'best'", "method = 'best' is unknown"),
@@ -312,6 +317,28 @@ def test_bad_flags_are_one_line_and_nothing_runs(tmp_path, capsys, flags, compla
     assert err.count("\n") == 1
     assert complaint in err
     assert not log.exists()
+
+
+def test_a_placeholder_that_names_no_variable_is_said_before_anything_runs(
+    tmp_path, capsys
+):
+    log, journal = tmp_path / "calls.txt", tmp_path / "run.jsonl"
+    flags = ["--x0", "0", "--name", "gap", "--journal", str(journal)]
+    program = ["--", "sh", "-c", f"echo 1 | tee {log}", "{nope}"]
+    assert main(["run", *flags, *program]) == 2
+    err = capsys.readouterr().err
+    assert "{nope} in the program's arguments names no variable" in err
+    assert "there are x, index, gap" in err
+    assert not log.exists()
+    assert not journal.exists()
+
+
+def test_a_run_without_a_single_reading_is_no_success(tmp_path, capsys):
+    flags = ["--x0", "0", "--maxfev", "2", "--quiet"]
+    assert main(["run", *flags, "--", "sh", "-c", "exit 1"]) == 1
+    assert "2 of 2 answered, 2 of them failed" in capsys.readouterr().out
+    half = "[ $TOBYQA_INDEX = 1 ] && echo 1"
+    assert main(["run", *flags, "--", "sh", "-c", half]) == 0
 
 
 def test_programs_that_cannot_be_started_are_named(capsys):

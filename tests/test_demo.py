@@ -11,10 +11,3 @@ def test_demo_beats_scipy_a_hundredfold_under_drift(capsys):
     *others, ours = demo.run()
     assert ours.solver == "tobyqa"
     assert 100 * ours.median < min(row.median for row in others)
-
-
-def test_theory_prints_both_checks(capsys):
-    assert cli.main(["theory"]) == 0
-    out = capsys.readouterr().out
-    assert "1.5e-13" in out
-    assert "r = 1.0000" in out

@@ -42,7 +42,7 @@ def test_killed_at_any_moment_and_resumed_equals_the_uninterrupted_run(tmp_path)
         # Let it make some progress, then kill it wherever it happens to be.
         while process.poll() is None and time.monotonic() < deadline:
             now = len(calls.read_text().split()) if calls.exists() else 0
-            if now >= seen + 5:
+            if now >= seen + 8:
                 time.sleep(0.003 * (attempt % 4))
                 process.send_signal(signal.SIGKILL)
                 kills += process.wait() == -signal.SIGKILL
@@ -50,7 +50,7 @@ def test_killed_at_any_moment_and_resumed_equals_the_uninterrupted_run(tmp_path)
             time.sleep(0.001)
         if process.returncode == 0:
             break
-    assert kills >= 6
+    assert kills >= 4
     assert_same(straight, Optimizer.load(path).result())
     asked = [int(line) for line in calls.read_text().split()]
     assert sorted(set(asked)) == list(range(60))
@@ -231,7 +231,7 @@ def test_minimize_continues_its_journal(tmp_path):
 
 def test_another_problem_in_the_file_is_an_error_that_says_what_differs(tmp_path):
     path = tmp_path / "run.jsonl"
-    tobyqa.minimize(np.sum, [0.0, 0.0], noise=0.1, maxfev=5, journal=path)
+    tobyqa.minimize(np.sum, [0.0, 0.0], noise=0.1, maxfev=6, journal=path)
     for change, text in [
         ({"x0": [0.0, 1.0]}, r"x0: \[0.0, 0.0\] in the file, \[0.0, 1.0\] now"),
         ({"noise": 0.2}, "noise: 0.1 in the file, 0.2 now"),
@@ -274,8 +274,9 @@ def test_undo_withdraws_the_latest_reading(tmp_path):
 
 
 def test_undo_lifts_the_end_that_the_reading_brought():
-    opt = Optimizer([0.0], maxfev=1)
-    opt.tell(opt.ask(), 1.0)
+    opt = Optimizer([0.0], maxfev=4)
+    for value in (1.0, 2.0, 3.0, 1.0):
+        opt.tell(opt.ask(), value)
     assert opt.status is Status.MAXFEV
     opt.undo()
     assert not opt.done

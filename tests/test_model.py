@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle_plain import kkt_matrix
-from tobyqa import theory
 from tobyqa.kernels import powell
 from tobyqa.model import fit
 from tobyqa.samples import SampleSet
+from tobyqa.theory.drift import decoupling, eightfold, sample_set, with_drift
 
 make_set = SampleSet.of
 
@@ -103,23 +103,22 @@ def test_p_norm_is_the_covariance_of_the_recovered_parameters():
     )
     assert model.trace == pytest.approx(np.trace(expected))
     gradient_block = np.trace(expected[1:-1, 1:-1])
-    assert model.gradient_variance(0.25) == pytest.approx(0.25 * gradient_block)
-    variances = np.linspace(0.1, 2.0, 9)
+    assert model.gradient_std(0.5) ** 2 == pytest.approx(0.25 * gradient_block)
+    stds = np.linspace(0.3, 1.4, 9)
     Pi = Si @ X.T @ Ki
-    unequal = Pi @ np.diag(variances) @ Pi.T
-    W = np.random.default_rng(0).normal(size=(3, 6))
+    unequal = Pi @ np.diag(stds**2) @ Pi.T
+    W = np.random.default_rng(0).normal(size=(3, 6))  # of c, g r and gamma T
+    V = W * [1.0, *[model.radius] * 4, model.period]
     np.testing.assert_allclose(
-        model.variances_of(W, variances), (W @ unequal @ W.T).diagonal(), rtol=1e-8
+        model.stds_of(W, stds) ** 2, (V @ unequal @ V.T).diagonal(), rtol=1e-8
     )
-    assert model.gradient_variance(variances) == pytest.approx(
-        np.trace(unequal[1:-1, 1:-1])
-    )
+    assert model.gradient_std(stds) ** 2 == pytest.approx(np.trace(unequal[1:-1, 1:-1]))
 
 
 @pytest.mark.parametrize("beta", [1.0, 1e3, 1e6])
 def test_exact_decoupling_at_least_as_exact_as_published(beta):
     """Theorem "exact decoupling"; the paper reports 1.5e-13 and 5.5e-8."""
-    worst = theory.decoupling(beta)
+    worst = decoupling(beta)
     published = {1.0: 1.5e-13, 1e3: 1.5e-10, 1e6: 5.5e-8}[beta]
     assert worst.gradient_difference <= published
     assert worst.gamma_error <= 1e-10
@@ -135,7 +134,7 @@ def test_exact_decoupling_for_any_set_and_rate(beta, n, seed, ridge):
     samples = random_set(n, 2 * n + 3, seed)
     x, t = samples.points[1], 1.0
     still = fit(samples, x, t, ridge=ridge)
-    moved = fit(theory.with_drift(samples, beta * samples.times), x, t, ridge=ridge)
+    moved = fit(with_drift(samples, beta * samples.times), x, t, ridge=ridge)
     # Rounding of the readings themselves, amplified by Pi.
     noise = 1e-14 * (1 + abs(beta)) * len(samples) * np.abs(still.recovery).max()
     assert np.abs(moved.g - still.g).max() <= 20 * noise
@@ -145,7 +144,9 @@ def test_exact_decoupling_for_any_set_and_rate(beta, n, seed, ridge):
 
 def test_nonlinear_drift_bias_is_linear_in_the_span():
     """Theorem "nonlinear drift": r > 0.998 over an eightfold variation."""
-    spans, biases = theory.nonlinear_bias()
+    found = eightfold()
+    spans = np.array([bias.span for bias in found])
+    biases = np.array([bias.rate for bias in found])
     assert spans.max() / spans.min() == pytest.approx(8.0)
     assert np.corrcoef(spans, biases)[0, 1] > 0.998
     assert biases.min() > 0
@@ -154,8 +155,8 @@ def test_nonlinear_drift_bias_is_linear_in_the_span():
 def test_nonlinear_drift_gradient_bias_is_quadratic_in_the_span():
     curvature, biases = 1e-3, []
     for span in (1.0, 2.0, 4.0, 8.0):
-        still = theory.sample_set(5, np.random.default_rng(7), span)
-        moved = theory.with_drift(still, 0.5 * curvature * still.times**2)
+        still = sample_set(5, np.random.default_rng(7), span)
+        moved = with_drift(still, 0.5 * curvature * still.times**2)
         x = still.points[0]
         a, b = fit(still, x, 0.0, ridge=1e-4), fit(moved, x, 0.0, ridge=1e-4)
         biases.append(np.linalg.norm(b.g - a.g))
@@ -232,7 +233,7 @@ def test_polynomial_drift_is_decoupled_by_as_many_time_columns(degree):
     drift = (samples.times[:, None] ** powers) @ (10.0 / powers)
     x = samples.points[0]
     still = fit(samples, x, 0.0, ridge=1e-3, degree=degree)
-    moved = fit(theory.with_drift(samples, drift), x, 0.0, ridge=1e-3, degree=degree)
+    moved = fit(with_drift(samples, drift), x, 0.0, ridge=1e-3, degree=degree)
     np.testing.assert_allclose(moved.g, still.g, atol=1e-8)
     np.testing.assert_allclose(moved.drift - still.drift, 10.0 / powers, atol=1e-8)
     assert moved.drift_change(0.0, 2.0) - still.drift_change(0.0, 2.0) == pytest.approx(
@@ -276,7 +277,7 @@ def test_invariance_to_constants_and_permutations(seed, shift):
     samples = random_set(4, 11, seed)
     x = samples.points[0]
     base = fit(samples, x, 0.0, ridge=1e-4)
-    lifted = fit(theory.with_drift(samples, np.full(11, shift)), x, 0.0, ridge=1e-4)
+    lifted = fit(with_drift(samples, np.full(11, shift)), x, 0.0, ridge=1e-4)
     np.testing.assert_allclose(lifted.g, base.g, atol=1e-8)
     assert lifted.c - base.c == pytest.approx(shift, abs=1e-8)
     order = np.random.default_rng(seed).permutation(4)
@@ -285,7 +286,7 @@ def test_invariance_to_constants_and_permutations(seed, shift):
     np.testing.assert_allclose(model.g, base.g[order], atol=1e-8)
 
 
-def test_noise_variance_is_unbiased_when_the_model_holds():
+def test_noise_is_unbiased_when_the_model_holds():
     """Quadratic forms drawn from the prior plus noise: the estimate is tau^2 / rho."""
     rng = np.random.default_rng(1)
     n, m, tau, sigma = 4, 30, 2.0, 0.1
@@ -298,6 +299,6 @@ def test_noise_variance_is_unbiased_when_the_model_holds():
         model = fit(
             make_set(points, times, values), np.zeros(n), 0.0, ridge=(sigma / tau) ** 2
         )
-        estimates.append(model.noise_variance)
+        estimates.append(model.noise_std**2)
     standard_error = sigma**2 * np.sqrt(2 / (m - n - 2) / 400)
     assert abs(np.mean(estimates) - sigma**2) < 4 * standard_error

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -15,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tobyqa import Trial
-from tobyqa.program import Program, ProgramError, parse_output
+from tobyqa.program import Program, ProgramError
+from tobyqa.protocol import parse_output
 
 TRIAL = Trial(7, np.array([0.5, -1.0]))
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -28,27 +27,6 @@ DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 def shell(script, **kwargs):
     return Program(("sh", "-c", script), ("a", "b"), **kwargs)
-
-
-def test_an_interrupt_while_it_starts_leaves_no_program_running(monkeypatch):
-    """Found on a busy machine: the program ran before its parent knew of it."""
-    start, started = subprocess.Popen, []
-
-    def interrupted(*args, **kwargs):
-        started.append(start(*args, **kwargs))
-        signal.raise_signal(signal.SIGINT)
-        return started[-1]
-
-    monkeypatch.setattr(subprocess, "Popen", interrupted)
-    # What a shell starts in the background ignores interrupts.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            shell("sleep 60; echo 1").measure(TRIAL)
-        assert started[0].poll() is not None
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @given(st.binary())
@@ -155,10 +133,10 @@ def test_the_point_arrives_in_all_three_ways():
         "assert json.loads(e['TOBYQA_X']) == [0.5, -1.0] == json.loads(sys.argv[1]);"
         "assert e['TOBYQA_LENS_GAP'] == '0.5' and e['TOBYQA_B'] == '-1.0';"
         "assert e['TOBYQA_INDEX'] == '7';"
-        "assert sys.argv[2:] == ['--gap=0.5', '-1.0/7', '{c} {} {print}'], sys.argv;"
+        "assert sys.argv[2:] == ['--gap=0.5', '-1.0/7', '{} ${c} {{b}} {0}'], sys.argv;"
         "print(2)"
     )
-    arguments = ("{x}", "--gap={lens gap}", "{b}/{index}", "{c} {} {print}")
+    arguments = ("{x}", "--gap={lens gap}", "{b}/{index}", "{} ${c} {{b}} {0}")
     command = (sys.executable, "-S", "-E", "-c", script, *arguments)
     assert Program(command, ("lens gap", "b")).measure(TRIAL).value == 2.0
 
@@ -191,12 +169,41 @@ def test_only_the_tail_of_standard_error_is_kept():
         shell("yes blah | head -c 1000000 >&2; echo the cause >&2; exit 1").measure(
             TRIAL
         )
+    assert str(caught.value) == "exit code 1; standard error: blah\nblah\nthe cause"
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"), [(0, ""), (1, "; standard error: 3"), (9, None)]
+)
+def test_how_much_of_standard_error_is_kept_is_a_setting(lines, kept):
+    script = "for k in 1 2 '' 3; do echo $k >&2; done; exit 1"
+    with pytest.raises(ProgramError) as caught:
+        shell(script, stderr_lines=lines).measure(TRIAL)
+    expected = "; standard error: 1\n2\n3" if kept is None else kept
+    assert str(caught.value) == f"exit code 1{expected}"
+    with pytest.raises(ProgramError) as caught:
+        shell("yes | tr -d '\n' | head -c 9000 >&2; exit 1").measure(TRIAL)
     assert len(str(caught.value)) < 600
-    assert str(caught.value).endswith("the cause")
 
 
 def test_what_a_program_leaves_running_does_not_hold_up_its_reading():
     assert shell("sleep 5 & echo 4").measure(TRIAL).value == 4.0
+
+
+@pytest.mark.parametrize("argument", ["{nope}", "--gain={A}", "{{a}} {c} {b}", "{_}"])
+def test_placeholders_that_name_no_variable_are_errors(argument):
+    with pytest.raises(ValueError, match="names no variable; there are x, index, a"):
+        Program(("echo", argument), ("a", "b"))
+
+
+@given(st.text(alphabet="ab{}$ \\"))
+def test_arguments_without_names_in_braces_are_left_alone(text):
+    try:
+        command = Program(("echo", text), ("x1", "x2"))._job(TRIAL).command
+    except ValueError:
+        assert re.search(r"\{[ab]+\}", text)
+        return
+    assert command[1] == re.sub(r"(?<!\$)\{(\{[ab]+\})\}", r"\1", text)
 
 
 @pytest.mark.parametrize(

@@ -85,3 +85,11 @@ def test_failures_elsewhere_lead_back(tmp_path):
 def test_only_a_switch_will_do(value):
     with pytest.raises(TypeError, match="restarts must be True or False"):
         Optimizer([0.0], restarts=value)
+
+
+def test_failures_from_the_first_reading_on_lead_to_no_comparison():
+    """There is nothing to compare then: the noise of neither place is known."""
+    opt = Optimizer([0.0, 0.0], restarts=True, maxfev=30, rng=0, max_failures=100)
+    while not opt.done:
+        opt.tell_failed(opt.ask())
+    assert opt.nfev == 30

@@ -14,7 +14,7 @@ import pytest
 
 from drawn_runs import HARD, NAMES, UNITS, drifting_apart, finished, stamped
 from tobyqa import Optimizer, Status, report
-from tobyqa.report import answer
+from tobyqa.advice import advice, left_to_gain
 from tobyqa.view import LOCAL_DRIFT, view, with_error
 
 pytest.importorskip("matplotlib")
@@ -130,41 +130,42 @@ def test_what_is_not_known_is_null(tmp_path):
 
 
 def test_every_status_has_advice():
-    advice = {}
+    said = {}
     for status in Status:
         result = finished(2, 40).result()
         result["status"], result["message"] = status.code, status.message
-        advice[status] = answer.advice(view(result)).text
-    assert all(len(text) > 40 for text in advice.values())
-    assert "Use these settings" in advice[Status.CONVERGED]
-    assert "why the measurements failed" in advice[Status.FAILURES]
-    assert "sign" in advice[Status.UNBOUNDED]
-    assert "not ended" in advice[Status.RUNNING]
+        said[status] = advice(view(result)).text
+    assert all(len(text) > 40 for text in said.values())
+    assert "Use these settings" in said[Status.SETTLED]
+    assert "Use these settings" not in said[Status.UNRESOLVED]
+    assert "why the measurements failed" in said[Status.FAILURES]
+    assert "say maximize" in said[Status.UNBOUNDED]
+    assert "is sensible" in said[Status.RUNNING]
 
 
-def test_spent_budget_with_a_visible_gradient_asks_for_more(tmp_path):
+def test_spent_budget_with_much_left_to_gain_asks_for_more(tmp_path):
     path = tmp_path / "run.jsonl"
     opt = finished(2, 10, method="paper", journal=path)
-    history = opt.result().history
-    assert history.gradient[-1] > history.gradient_std[-1]
+    assert left_to_gain(view(opt)) > opt.result().noise_std
     opt.close()
     text = written(path, tmp_path).by_id("next")["text"]
-    assert "more readings help" in text
+    assert "Going on is worthwhile" in text
     command = re.search(r"tobyqa\.Optimizer\.resume\((.*), maxfev=(\d+)\)", text)
     with Optimizer.resume(path, maxfev=int(command[2])) as resumed:
         assert command[1] == repr(str(path))
         assert not resumed.done
 
 
-def test_spent_budget_without_a_visible_gradient_says_it_can_be_used(tmp_path):
+def test_spent_budget_with_little_left_to_gain_says_it_can_be_used(tmp_path):
     opt = finished(2, 60)
-    history = opt.result().history
-    assert history.gradient[-1] < history.gradient_std[-1]
+    assert 0.0 < left_to_gain(view(opt)) < opt.result().noise_std
     assert "can be used" in written(opt, tmp_path).by_id("next")["text"]
 
 
 def test_spent_budget_without_a_model(tmp_path):
-    text = written(finished(3, 3), tmp_path).by_id("answer")["text"]
+    with pytest.warns(UserWarning, match="maxfev = 3 is too small"):
+        opt = finished(3, 3)
+    text = written(opt, tmp_path).by_id("answer")["text"]
     assert "too small for a model of 3 variables" in text
     assert "lowest reading so far" in text
 

@@ -95,6 +95,12 @@ class AskTell(RuleBasedStateMachine):
         self.opt.tell(x, value, t=self.time(t), sigma=sigma)
         self.readings += 1
 
+    @precondition(lambda self: self.readings)
+    @rule()
+    def undo(self):
+        self.opt.undo()
+        self.readings -= 1
+
     @precondition(lambda self: not self.opt.done)
     @rule()
     def ask_only(self):

@@ -1,0 +1,222 @@
+"""The centre that the drift allows, the answer, and what is believed of the noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tobyqa.methods.adaptive.answer import expected_excess, recommended, safer
+from tobyqa.methods.adaptive.centre import Evidence, best_row, witness
+from tobyqa.methods.adaptive.face import lowest
+from tobyqa.methods.adaptive.noise import BELIEVED, GUESSED, Noise
+from tobyqa.samples import SampleSet
+from tobyqa.spacetime.fit import Components, fit
+from windows import Readings, one_each, window_of
+
+NOISE = 0.1
+CURVED, LOCAL = Components(2.0, 1.5, -1.0), Components(2.0, 1.5, -1.0, -2.0)
+ANYTHING = Evidence(0.0, 0.0, unrest=1e3)
+seeds = st.integers(0, 2**32 - 1)
+slopes = st.floats(-1e3, 1e3)
+errors = st.floats(0.0, 10.0)
+evidences = st.builds(Evidence, st.floats(-1.0, 1.0) | slopes, errors, errors)
+
+# -- what repeated readings show ------------------------------------------------------
+
+
+def pair(first, gap, rise, sigmas=np.nan):
+    return SampleSet.of(
+        np.zeros((2, 1)), [first, first + gap], [7.0, 7.0 + rise], sigmas
+    )
+
+
+@given(rise=slopes, gap=st.floats(0.01, 1e3), back=st.booleans(), beta=slopes)
+def test_two_readings_show_a_slope_that_moves_along_with_affine_drift(
+    rise, gap, back, beta
+):
+    gap = -gap if back else gap  # a clock that was set back tells the same
+    seen = witness(pair(3.0, gap, rise), 0, 1, NOISE, 1.0)
+    assert seen.slope == pytest.approx(rise / gap, rel=1e-9, abs=1e-9)
+    assert seen.slope_std == pytest.approx(NOISE * math.sqrt(2.0) / abs(gap))
+    drifting = witness(pair(3.0, gap, rise + beta * gap), 0, 1, NOISE, 1.0)
+    assert drifting.slope - seen.slope == pytest.approx(beta, rel=1e-6, abs=1e-6)
+
+
+def test_a_stated_error_counts_as_a_witness():
+    seen = witness(pair(0.0, 2.0, 0.0, sigmas=[3.0, 4.0]), 0, 1, 1.0, 1.0)
+    assert seen.slope_std == pytest.approx(5.0 / 2.0)
+
+
+def test_two_readings_at_one_time_show_no_slope():
+    seen = witness(pair(5.0, 0.0, 3.0), 0, 1, NOISE, 2.0)
+    assert (seen.slope, seen.unrest) == (0.0, 0.0)
+    assert seen.slope_std > 0.0
+
+
+@given(one=evidences, other=evidences, beta=slopes)
+def test_unrest_only_grows_and_a_steady_drift_is_none(one, other, beta):
+    after = one.after(other)
+    assert after.unrest >= other.unrest
+    assert (after.slope, after.slope_std) == (one.slope, one.slope_std)
+    moved = Evidence(one.slope + beta, one.slope_std).after(
+        Evidence(other.slope + beta, other.slope_std, other.unrest)
+    )
+    assert moved.unrest == pytest.approx(after.unrest, abs=1e-9)
+    assert Evidence(one.slope, 0.1).after(Evidence(one.slope, 0.1)).unrest == 0.0
+
+
+@given(seen=evidences, age=st.floats(-100.0, 100.0), calm=st.booleans())
+def test_drift_explains_what_it_was_seen_to_do_and_little_more(seen, age, calm):
+    """However old the slope is: ten noise levels above it are too many."""
+    seen = Evidence(seen.slope, seen.slope_std) if calm else seen
+    seen_to_do = seen.slope * age + 2.0 * seen.unrest * abs(age)
+    rises = seen_to_do + NOISE * np.array([-100.0, 0.0, 5.0, 10.1, 100.0])
+    explained = seen.explains(rises, age, NOISE)
+    np.testing.assert_array_equal(explained, [True, True, True, False, False])
+
+
+# -- the centre -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("components", [CURVED, LOCAL], ids=["common", "local"])
+@given(seed=seeds, seen=evidences, cautious=st.booleans(), stated=st.booleans())
+def test_no_point_becomes_the_centre_that_the_drift_evidence_denies(
+    components, seed, seen, cautious, stated
+):
+    readings = Readings(seed, m=40, stated=stated)
+    fitted = fit(window_of(readings.samples()), components, 1.0)
+    noise = Noise(NOISE, NOISE, BELIEVED)
+    row = best_row(fitted, seen, noise, cautious=cautious)
+    window, centre = fitted.window, fitted.window.centre
+    if row == centre:
+        return
+    assert window.inside[row]
+    assert fitted.smooth[row] < fitted.smooth[centre]
+    rise = (window.y[row] - window.y[centre]) * NOISE
+    rise -= fitted.noise_std * fitted.local_drift[row]
+    age = float(window.times[row] - window.times[centre])
+    loud = min(fitted.noise_std, noise.most * NOISE)
+    assert seen.explains(np.array([rise]), age, loud)
+
+
+@pytest.mark.parametrize("beta", [-3.0, 0.0, 3.0])
+@given(seed=seeds)
+def test_the_centre_is_blind_to_affine_drift(beta, seed):
+    readings = Readings(seed, m=40)
+    values = readings.values + beta * readings.times
+    fitted = fit(window_of(readings.samples(values=values)), CURVED, 1.0)
+    still = fit(window_of(readings.samples()), CURVED, 1.0)
+    noise = Noise(NOISE, NOISE, BELIEVED)
+    rows = [
+        best_row(one, Evidence(slope, 0.01), noise, cautious=True)
+        for one, slope in ((fitted, beta), (still, 0.0))
+    ]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(("times_seen", "is_taken"), [(1, False), (8, True)])
+def test_the_centre_moves_to_a_lower_place_only_if_that_is_known(times_seen, is_taken):
+    """Here the drift may have changed by much since the last reading but one."""
+    rng = np.random.default_rng(0)
+    near = 0.2 * rng.normal(size=(40, 2))
+    near[0] = 0.0
+    edge = np.tile([0.9, 0.0], (times_seen, 1))
+    # In turns, so that only the number of readings tells the two apart.
+    points = np.vstack(
+        [near[:-times_seen], *zip(edge, near[-times_seen:], strict=True)]
+    )
+    lower = np.where(points[:, 0] == 0.9, -8.0, 0.0)
+    readings = NOISE * (lower + rng.standard_normal(len(points)))
+    fitted = fit(one_each(points, readings), Components(3.0, 1.5, 3.0), spread=1e-3)
+    row = best_row(fitted, ANYTHING, Noise(NOISE, NOISE, 1e-3), cautious=True)
+    assert (points[row, 0] == 0.9) == is_taken
+
+
+@pytest.mark.parametrize(("louder", "is_taken"), [(1.0, True), (1e-3, False)])
+def test_a_fit_that_explains_nothing_gives_local_drift_no_credit(louder, is_taken):
+    """With it, a search that had been down at 1e12 ended at 1e17."""
+    rng = np.random.default_rng(0)
+    points = rng.choice([-0.9, -0.5, 0.0, 0.5, 0.9], size=(60, 1))
+    points[0] = 0.0
+    # Lower on the right at the start, higher there by now.
+    drift = 0.2 * points[:, 0] * (np.arange(60) - 30)
+    readings = drift + NOISE * rng.standard_normal(60)
+    samples = SampleSet.of(points, np.arange(60.0), readings)
+    # A unit too small: in the other fit the noise is a thousand times as loud.
+    window = window_of(samples, noise=louder * NOISE)
+    components = Components(1.0, 1.4, -2.0, 1.0).rescaled(1.0, louder)
+    fitted = fit(window, components, spread=100.0)
+    noise = Noise(louder * NOISE, louder * NOISE, BELIEVED)
+    row = best_row(fitted, ANYTHING, noise, cautious=True)
+    assert (points[row, 0] > 0.0) == is_taken
+
+
+# -- the answer -----------------------------------------------------------------------
+
+
+def fit_of_quadratic(minimum, curvatures):
+    points = np.vstack([np.zeros(2), np.random.default_rng(0).normal(size=(40, 2))])
+    values = (points - minimum) ** 2 @ curvatures
+    return fit(one_each(points, values), Components(5.0, 3.0, -6.0), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "curvatures", "is_believed"),
+    [
+        ([0.3, 0.2], [20.0, 10.0], True),
+        ([0.7, 0.2], [20.0, 10.0], False),  # it is too far out
+        ([0.3, 0.2], [20.0, -10.0], False),  # it is none
+    ],
+)
+def test_a_minimum_is_recommended_if_it_is_well_inside(
+    minimum, curvatures, is_believed
+):
+    fitted = fit_of_quadratic(minimum, curvatures)
+    expected = minimum if is_believed else np.zeros(2)
+    noise = Noise(NOISE, NOISE, BELIEVED)
+    np.testing.assert_allclose(recommended(fitted, noise, None), expected, atol=0.01)
+    # What is left to gain: half the curvature times the squared distance.
+    excess = expected_excess(lowest(fitted, None))
+    gain = float(np.array(minimum) ** 2 @ curvatures)
+    assert excess == pytest.approx(gain, rel=0.2) if is_believed else excess == math.inf
+
+
+def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():
+    fitted = fit_of_quadratic([0.5, 0.0], [20.0, 20.0])
+    low, high = np.array([0.5, 0.0]), np.array([-0.5, 0.0])
+    for answers in ([(fitted, low), (fitted, high)], [(fitted, high), (fitted, low)]):
+        assert safer(fitted, answers)[1] is low
+
+
+def test_the_safer_answer_is_the_known_one_if_both_are_as_low():
+    fitted = fit_of_quadratic([0.0, 0.0], [0.0, 0.0])
+    near, far = np.array([0.1, 0.0]), np.array([9.0, 9.0])
+    for answers in ([(fitted, near), (fitted, far)], [(fitted, far), (fitted, near)]):
+        assert safer(fitted, answers)[1] is near
+
+
+# -- the noise ------------------------------------------------------------------------
+
+
+@given(
+    nu=st.floats(1e-6, 1e6),
+    stated=st.floats(0.01, 1.0),
+    spread=st.sampled_from([BELIEVED, GUESSED]),
+    doubts=st.booleans(),
+)
+def test_a_stated_noise_is_a_guess_once_a_fit_denies_it(nu, stated, spread, doubts):
+    noise = Noise(stated, stated, spread)
+    after = noise.after(nu, doubts=doubts)
+    is_denied = abs(math.log(nu)) > 3.0
+    assert after.is_guessed == (noise.is_guessed or (doubts and is_denied))
+    assert after.nu == nu
+    assert (after.unit, after.stated) == (stated, stated)
+    # Not where the unit is what readings have digits for, and no noise at all.
+    finer = Noise(2.0 * stated, stated, spread).after(nu, doubts=doubts)
+    assert finer.is_guessed == noise.is_guessed
+    assert after.least < 1.0 < after.most
+    assert after.most >= noise.most
