@@ -35,6 +35,7 @@ _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
 _SURELY_DETERMINED = 1e-3  # pivots of a Cholesky factor, its columns of equal length
 _LARGEST_SQUARE = 1e300  # of a misfit: readings of 1e100 where there was nothing
+_LEAST_SAID = 1e-9  # of a reading's own precision, that others leave it
 _A_DIGIT = 1e-3  # least pivot of a new row, in units of its noise
 
 
@@ -68,6 +69,31 @@ class Solution:
         variance = v - np.einsum("ij,ij->j", W, W)
         variance += np.einsum("ij,ij->j", unsure, unsure)
         return np.asarray(np.maximum(variance, 0.0))
+
+    def covariance(self, k: Array, v: Array, x: Array) -> Array:
+        """Posterior covariance of functionals with each other, one per row; (4)."""
+        W, _ = lapack.dtrtrs(self.L, k.T, lower=1)
+        unsure = self.V.T @ (x.T - self.X_w.T @ W)
+        return np.asarray(v - W.T @ W + unsure.T @ unsure)
+
+    def left_out(self) -> tuple[Array, Array]:
+        """By how much each reading is off what all others expect; variance of that.
+
+        P y / diag P and 1 / diag P with P = K^-1 - K^-1 X (X'K^-1 X)^-1 X'K^-1, in
+        units of the assumed noise; no factor is made anew.
+        """
+        inverse, _ = lapack.dtrtri(np.tril(self.L), lower=1)
+        unpenalised = inverse.T @ (self.X_w @ self.V)
+        P = np.einsum("ij,ij->j", inverse, inverse)
+        P -= np.einsum("ij,ij->i", unpenalised, unpenalised)
+        P = np.maximum(P, _LEAST_SAID * inverse.diagonal() ** 2)
+        return self.lam * math.sqrt(self.nu) / P, 1.0 / P
+
+    def noise_without(self, square: float, spread: float) -> float:
+        """log nu without a reading that adds this much to the sum of squares."""
+        spare = max(1, self.X_w.shape[0] - self.X_w.shape[1])
+        left = max(self.misfit * self.nu * spare - square, 0.0)
+        return _noise(left, max(1, spare - 1), spread)[0]
 
     def extended(
         self, k: Array, v: float, x: Array, y: float, noise: float, spread: float

@@ -12,6 +12,8 @@ t        times since the first reading, >= 0                     (m,)
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,6 +58,42 @@ def damped_powell_variance(squares: Array, length: float) -> Array:
     return np.asarray(length**4 * (-np.expm1(-r) - r * np.exp(-r)))
 
 
+def damped_powell_slopes(u: Array, V: Array, far: Array, length: float) -> Array:
+    """Derivatives of `damped_powell` along u, at u and each row of V, (n, m)."""
+    z = np.minimum(V @ u * length**-2, _LARGEST_EXPONENT)
+    slope = np.expm1(z)  # of phi
+    near = math.exp(-0.5 * float(u @ u) * length**-2)
+    bent = V.T * slope - np.multiply.outer(u, slope - z)
+    return np.asarray(length**2 * near * far * bent)
+
+
+def damped_powell_curvatures(
+    u: Array, V: Array, weights: Array, length: float
+) -> Array:
+    """Second derivatives along u of the sum of `weights` times `damped_powell`, (n, n).
+
+    The weights include the damping of the rows of V.
+    """
+    z = np.minimum(V @ u * length**-2, _LARGEST_EXPONENT)
+    slope = np.expm1(z)
+    w = weights * math.exp(-0.5 * float(u @ u) * length**-2)
+    mixed = np.multiply.outer(u, V.T @ (w * slope))
+    square = np.multiply.outer(u, u) - length**2 * np.eye(u.size)
+    return np.asarray(
+        (V.T * (w * (slope + 1.0))) @ V - mixed - mixed.T + square * (w @ (slope - z))
+    )
+
+
+def damped_powell_slope_covariance(u: Array, length: float) -> Array:
+    """Covariance of the slopes of `damped_powell` at u with each other, (n, n)."""
+    r = float(u @ u) * length**-2
+    near = math.exp(-r)
+    slope = -math.expm1(-r)  # of phi, times the damping
+    bent = np.multiply.outer(u, u)
+    factor = (slope - r * near) - 2.0 * slope + 1.0
+    return np.asarray(factor * bent + length**2 * slope * np.eye(u.size))
+
+
 def damped_linear(gram: Array, near: Array, far: Array, length: float) -> Array:
     """Covariance u_i.v_j near the centre, bounded far from it; (3).
 
@@ -94,6 +132,20 @@ def wiener_between(s: Array | float, t: Array | float) -> Array:
     high -= low
     high *= np.square(low, out=low)
     return high
+
+
+def walk_between(s: Array | float, t: Array | float) -> Array:
+    """Covariance of a Wiener process, zero at t = 0: the smaller time, (|s|, |t|)."""
+    return np.asarray(np.minimum.outer(np.atleast_1d(s), np.atleast_1d(t)))
+
+
+def walk_times(t: Array, weights: Array) -> Array:
+    """`walk_between(t, t)` times a vector, by running sums instead of a matrix."""
+    order = np.argsort(t, kind="stable")
+    s, w = t[order], weights[order]
+    product = np.empty_like(s)
+    product[order] = np.cumsum(s * w) + s * (w.sum() - np.cumsum(w))
+    return product
 
 
 def wiener_times(t: Array, weights: Array) -> Array:

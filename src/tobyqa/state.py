@@ -45,6 +45,7 @@ class Why(Enum):
     STEP = "a step to where the model expects the best reading"
     EXPLORATION = "an exploration, along the way that is known least"
     COMPARISON = "a comparison: a known place once more, beside another"
+    RECHECK = "measured again: the reading there is hard to believe"
     ELSEWHERE = "a search from elsewhere (restarts)"
     ON_THE_WAY = "on the way to a place farther away than one move (max_move)"
     SAFE = "back at the safe place: a reading was beyond the limit"

@@ -4,15 +4,15 @@
           + age_i local(u_i), if the drift depends on the place
 
 See `window` for u, theta, t, y and age, `gls` for the solution and its functionals, and
-`kernels` for the covariances: a^2 damped_powell and b^2 damped_linear of length l,
-q^2 wiener_between. All results are in units of the *estimated* noise. `local` is zero
-at the centre; gradient, curvature and falls are those at age zero.
+`kernels` for the covariances, a^2 damped_powell and b^2 damped_linear of length l, and
+`drift` for that of wander(t). All results are in units of the *estimated* noise.
+`local` is zero at the centre; gradient, curvature and falls are those at age zero.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,11 +24,13 @@ from ..kernels import (
     damped_linear,
     damped_linear_variance,
     damped_powell,
+    damped_powell_curvatures,
+    damped_powell_slope_covariance,
+    damped_powell_slopes,
     damped_powell_variance,
     damping,
-    wiener_between,
-    wiener_times,
 )
+from .drift import Drift, Jump, jumps_within, steps
 from .window import Window
 
 Array = NDArray[np.float64]
@@ -45,6 +47,8 @@ class Components:
     log_l: float  # length of quadratic behaviour, in regions
     log_q: float  # wandering of the drift per spacing
     log_b: float = -math.inf  # how the drift differs over a region, per spacing
+    walks: bool = False  # the drift has no slope, only steps
+    jumps: tuple[Jump, ...] = ()  # of the baseline
 
     @property
     def interacts(self) -> bool:
@@ -54,11 +58,13 @@ class Components:
     def rescaled(self, size: float, noise: float = 1.0) -> Components:
         """Of the same function, from a region and in a unit of noise so many times."""
         log, louder = math.log(size), math.log(noise)
-        return Components(
-            self.log_a + 2.0 * log - louder,
-            self.log_l - log,
-            self.log_q - louder,
-            self.log_b + log - louder,
+        return replace(
+            self,
+            log_a=self.log_a + 2.0 * log - louder,
+            log_l=self.log_l - log,
+            log_q=self.log_q - louder,
+            log_b=self.log_b + log - louder,
+            jumps=tuple(Jump(time, height / noise) for time, height in self.jumps),
         )
 
 
@@ -83,6 +89,14 @@ class Fit:
     def is_off(self) -> bool:
         """Whether the readings are much louder than the fit takes them to be."""
         return self.solution.misfit > _MISFIT
+
+    @cached_property
+    def unrest(self) -> float:
+        """How much two readings in a row differ at one place, 1 by noise alone.
+
+        A smooth drift can be foretold, a walk cannot.
+        """
+        return math.sqrt(1.0 + 0.5 * self._drift.q2) if self._drift.walks else 1.0
 
     # -- the function -----------------------------------------------------------------
 
@@ -119,6 +133,26 @@ class Fit:
         x = np.zeros((Q.shape[1], self.solution.beta.size))
         return self.solution.variance(k, 2.0 * self._a2, x)
 
+    def slope_at(self, u: Array) -> Array:
+        """Slope of the function at a position, per region."""
+        return self.g + self._slopes(u) @ self.solution.lam
+
+    def slope_covariance(self, u: Array) -> Array:
+        """Posterior covariance of that slope, (n, n)."""
+        x = np.zeros((u.size, self.solution.beta.size))
+        x[:, 1:-1] = np.eye(u.size)
+        prior = self._a2 * damped_powell_slope_covariance(u, self._length)
+        return self.solution.covariance(self._slopes(u), prior, x)
+
+    def _slopes(self, u: Array) -> Array:
+        U, far = self.window.U, self._damping
+        return self._a2 * damped_powell_slopes(u, U, far, self._length)
+
+    def curvature_at(self, u: Array) -> Array:
+        """Second derivatives of the function at a position, per region squared."""
+        weights = self._a2 * self.solution.lam * self._damping
+        return damped_powell_curvatures(u, self.window.U, weights, self._length)
+
     def falls(self, U: Array) -> Array:
         """Expected fall from the centre to each row of U, at one and the same time."""
         k, _, x = self._curved(U)
@@ -139,8 +173,8 @@ class Fit:
         return math.exp(2.0 * self.components.log_a)
 
     @cached_property
-    def _q2(self) -> float:
-        return math.exp(2.0 * self.components.log_q)
+    def _drift(self) -> Drift:
+        return drift_of(self.window, self.components)
 
     @cached_property
     def _length(self) -> float:
@@ -168,10 +202,9 @@ class Fit:
         """Readings without their noise, at rows of U and these times."""
         window = self.window
         k, v, x = self._curved(U)
-        t = window.frame.clock.t(times)
         x[:, 0], x[:, -1] = 1.0, window.frame.clock.theta(times)
-        k += self._q2 * wiener_between(t, window.t)
-        v = v + self._q2 * t**3 / 3.0
+        k += self._drift.between(times, window.times)
+        v = v + self._drift.variance(times)
         if self.components.interacts:
             grown = math.exp(self.components.log_b) * window.frame.age(times)
             squares = np.array([u @ u for u in U])
@@ -184,30 +217,28 @@ class Fit:
     @cached_property
     def drift(self) -> Array:
         """Estimated drift at each reading, zero now."""
-        wander = self._q2 * wiener_times(self.window.t, self.solution.lam)
+        wander = self._drift.mean(self.window, self.solution.lam)
         slope = self.solution.beta[-1]
         return np.asarray(slope * self.window.theta + wander - wander[-1])
 
     def drift_rate(self) -> tuple[float, float]:
-        """Slope of the drift now, per unit of the user's time; its standard error.
-
-        The slope of an integrated Wiener process is the Wiener process itself, with
-        variance t.
-        """
-        clock, t, now = self.window.frame.clock, self.window.t, float(self.window.t[-1])
-        # d/dt m^2 (3M - m) / 6 at t = now, for readings before and after it.
-        k = self._q2 * np.where(t <= now, 0.5 * t * t, now * t - 0.5 * now * now)
+        """Slope of the drift now, per unit of the user's time; its standard error."""
+        clock = self.window.frame.clock
         slope = clock.theta(np.array([clock.now + clock.spacing]))
-        rate, error = self._of_time(k[None], self._q2 * now, slope)
+        rate, error = self._of_time(*self._drift.rate(self.window), slope)
         return float(rate[0]) / clock.spacing, float(error[0]) / clock.spacing
 
     def drift_curve(self, time: Array) -> tuple[Array, Array]:
         """Drift between `time` and now, and its standard error."""
-        window, q2 = self.window, self._q2
-        t, now = window.frame.clock.t(time), float(window.t[-1])
-        k = q2 * (wiener_between(t, window.t) - wiener_between(now, window.t))
-        v = q2 * (t**3 / 3.0 + now**3 / 3.0 - 2.0 * wiener_between(t, now)[:, 0])
-        return self._of_time(k, v, window.frame.clock.theta(time) - window.theta[-1])
+        return self.drift_since(time, self.window.times[-1:])
+
+    def drift_since(self, time: Array, then: Array) -> tuple[Array, Array]:
+        """Drift between `then`, one time, and others, and its standard error."""
+        window, drift, clock = self.window, self._drift, self.window.frame.clock
+        k = drift.between(time, window.times) - drift.between(then, window.times)
+        v = drift.variance(time) + drift.variance(then)
+        v -= 2.0 * drift.between(time, then)[:, 0]
+        return self._of_time(k, v, clock.theta(time) - clock.theta(then))
 
     def _of_time(self, k: Array, v: Array | float, theta: Array) -> tuple[Array, Array]:
         """Functionals of slope and wandering: means and standard errors."""
@@ -229,6 +260,11 @@ class Fit:
             return np.zeros_like(self.solution.lam)
         grown = math.exp(self.components.log_b) * self.window.age
         return self._local(self.window.U, grown) @ self.solution.lam
+
+    @cached_property
+    def sudden_drift(self) -> Array:
+        """Jumps of the baseline up to each reading."""
+        return self._drift.jumped(self.window, self.solution.lam)
 
     # -- the readings -----------------------------------------------------------------
 
@@ -253,6 +289,13 @@ class Fit:
         return None if longer is None else Fit(window, self.components, longer)
 
 
+def drift_of(window: Window, components: Components) -> Drift:
+    """The drift by the clock of a window; jumps outside of it are none."""
+    jumps = jumps_within(window, components.jumps)
+    q2 = math.exp(2.0 * components.log_q)
+    return Drift(q2, components.walks, jumps, window.frame.clock)
+
+
 def fit(window: Window, components: Components, spread: float) -> Fit | None:
     """Fit the window; None if no jitter makes the covariance definite.
 
@@ -261,8 +304,13 @@ def fit(window: Window, components: Components, spread: float) -> Fit | None:
     """
     length = math.exp(components.log_l)
     K = math.exp(2.0 * components.log_a) * window.curved(length)
+    drift = drift_of(window, components)
     # In place: K += q^2 W without a matrix for the product.
-    blas.daxpy(window.wiener.ravel(), K.ravel(), a=math.exp(2.0 * components.log_q))
+    W = window.walk if drift.walks else window.wiener
+    blas.daxpy(W.ravel(), K.ravel(), a=drift.q2)
+    if drift.jumps:
+        S = steps(window.times, drift.jumps)
+        K += S @ S.T
     if components.interacts:
         e = damping(window.squares, length) * math.exp(components.log_b) * window.age
         K += damped_linear(window.gram, e, e, length)

@@ -5,7 +5,8 @@ symbol  meaning, all relative to the noise
 ======  ==================================================================
 a       curvature of the function per region
 l       length over which it is quadratic, in regions
-q       restlessness of the drift per spacing of the readings
+q       restlessness of the drift per spacing of the readings; of one that
+        walks, its steps
 b       difference of the drift over a region, per spacing; if it is local
 ======  ==================================================================
 """
@@ -18,6 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .drift import jumps_within, likely_jump
 from .fit import Components, Fit, fit
 from .window import Window
 
@@ -36,6 +38,12 @@ _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
 _USUAL_LENGTH = math.log(4.0)  # regions
 _CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
+_STEADY = 0.0  # log q of a walk: steps of a noise level
+_WALKS = 20.0  # -2 log of the odds that a drift walks
+_LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
+_A_JUMP = 40.0  # the same for a jump: anywhere, of any height
+_MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that walks
+_STEPS, _BENDS = (0.0, 2.0), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
 
@@ -52,13 +60,14 @@ def limits(drift: str, length: str) -> Limits:
 
 def bounded(components: Components, within: Limits) -> Components:
     """The components, moved into the limits."""
-    return Components(
-        **{
-            name: min(max(getattr(components, name), low), high)
-            for name, (low, high) in within.items()
-            if components.interacts or name != "log_b"
-        }
-    )
+    values = {
+        name: min(max(getattr(components, name), low), high)
+        for name, (low, high) in within.items()
+        if components.interacts or name != "log_b"
+    }
+    if components.walks:
+        values["log_q"] = min(values["log_q"], _LARGEST_STEPS)
+    return replace(components, **values)
 
 
 def start_components(window: Window, within: Limits) -> Components:
@@ -78,6 +87,9 @@ def improve(
     """
     if local:
         fitted = _with_local_drift(fitted, spread)
+    low, high = within["log_q"]
+    if low < high and not local:
+        fitted = _with_jumps(_other_drift(fitted, spread), spread)
     has_b = fitted.components.interacts
     free = [name for name in within if has_b or name != "log_b"]
     # Where the noise is misjudged, so are they, together.
@@ -124,12 +136,45 @@ def _with_local_drift(fitted: Fit, spread: float) -> Fit:
     return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
 
 
+def _with_jumps(fitted: Fit, spread: float) -> Fit:
+    """The same fit, or one with a jump of the baseline more or less.
+
+    One more only in the place of restlessness: a drift that is restless at all times
+    seems to jump at some.
+    """
+    chosen = fitted.components
+    now = jumps_within(fitted.window, chosen.jumps)
+    others = [replace(chosen, jumps=(*now[:k], *now[k + 1 :])) for k in range(len(now))]
+    if len(now) < _MOST_JUMPS:
+        jump = likely_jump(fitted.window, fitted.solution)
+        if jump is not None:
+            calm = min(chosen.log_q, _STEADY if chosen.walks else _CALM)
+            others += [replace(chosen, log_q=calm, jumps=(*now, jump))]
+    trials = [fit(fitted.window, other, spread) for other in others]
+    return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
+
+
+def _other_drift(fitted: Fit, spread: float) -> Fit:
+    """The same fit, or one whose drift walks instead of bending, or the other way."""
+    walks = not fitted.components.walks
+    guesses = _STEPS if walks else _BENDS
+    trials = [
+        fit(fitted.window, replace(fitted.components, log_q=q, walks=walks), spread)
+        for q in guesses
+    ]
+    return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
+
+
 def _score(fitted: Fit) -> float:
     """-2 log of likelihood times prior: far so quadratic, a calm drift."""
     chosen, cost = fitted.components, 0.0
     if chosen.interacts:
         m, n = fitted.window.U.shape
         cost = n * math.log(m)  # Schwarz: a gradient more to be chosen
-    restless = (chosen.log_q - _CALM) / _CALM_STD
+    calm = _CALM
+    if chosen.walks:
+        calm, cost = _STEADY, cost + _WALKS
+    cost += _A_JUMP * len(jumps_within(fitted.window, chosen.jumps))
+    restless = (chosen.log_q - calm) / _CALM_STD
     curved = chosen.log_l - _USUAL_LENGTH
     return fitted.solution.criterion + curved**2 + restless**2 + cost

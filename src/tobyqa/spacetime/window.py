@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import damped_powell, damping, integrated_wiener
+from ..kernels import damped_powell, damping, integrated_wiener, walk_between
 from ..samples import SampleSet
 
 Array = NDArray[np.float64]
@@ -154,6 +154,10 @@ class Window:
     def wiener(self) -> Array:
         return integrated_wiener(self.t)
 
+    @cached_property
+    def walk(self) -> Array:
+        return walk_between(self.t, self.t)
+
     def curved(self, length: float) -> Array:
         """Powell's kernel, damped over `length`; made anew only for another one."""
         if length not in self._curved:
@@ -217,18 +221,17 @@ def window_around(
     noise: float,
     spacing: float,
     all_times: bool = False,
-    aside: tuple[Array, ...] = (),
+    left_out: Rows | None = None,
 ) -> Window:
     """The newest readings near the centre, with some others if they are few.
 
-    `all_times`: half of them from all the time before. `aside`: places that are left
-    out.
+    `all_times`: half of them from all the time before.
     """
     back = np.asarray(np.linalg.inv(B))
     U = (samples.points - samples.points[centre]) @ back.T
     far = np.sqrt(np.einsum("ij,ij->i", U, U))
-    for place in aside:
-        far[samples.rows_at(place)] = np.inf
+    if left_out is not None:
+        far[left_out] = np.inf
     rows = np.flatnonzero(far <= reach)
     if all_times and rows.size > size:
         old, new = np.split(rows, [rows.size - size // 2])

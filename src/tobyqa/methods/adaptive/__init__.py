@@ -68,5 +68,7 @@ class Adaptive(Options):
             chosen = belief.fitted, u
         else:
             chosen = answer(belief)
-        estimate = in_user_units(*chosen, belief.task.area)
+        estimate = in_user_units(
+            *chosen, belief.task.area, belief.noise.spread, belief.minima
+        )
         return replace(estimate, drift_is_local=belief.local)

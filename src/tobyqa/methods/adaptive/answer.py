@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,12 +18,12 @@ from .belief import Belief
 from .centre import best_row, explains_readings
 from .face import Face, lowest
 from .noise import Noise
+from .precision import precision, refined, wider
 
 Array = NDArray[np.float64]
 _Answer = tuple[Fit, Array]  # a fit and a position in its region
 
 _INSIDE = 0.5  # regions; a minimum farther out is not believed
-_ROUNDING = 1e-12  # of the largest that a movement could be
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
@@ -36,7 +37,7 @@ def recommended(fitted: Fit, noise: Noise, area: Polyhedron | None) -> Array:
     face = lowest(fitted, area)
     is_inside = face.is_minimum and face.u @ face.u < _INSIDE**2
     is_believed = is_inside and explains_readings(fitted, noise)
-    return face.u if is_believed else np.zeros_like(face.u)
+    return refined(face, area) if is_believed else np.zeros_like(face.u)
 
 
 def answer(b: Belief) -> _Answer:
@@ -47,7 +48,7 @@ def answer(b: Belief) -> _Answer:
     """
     if not b.s.compare:
         return _latest(b)
-    best = int(b.samples.rows_at(b.best.x)[-1])
+    best = int(b.rows_at(b.best.x)[-1])
     at_best = replace(b, B=b.best.B)
     there = at_best.wide_fit(best)
     confirmed = there, recommended(there, b.noise, b.task.area)
@@ -117,33 +118,21 @@ def expected_excess(face: Face) -> float:
     return fitted.noise_std * (to_face + 0.5 * float(np.sum((h**2 + P) / low)))
 
 
-def _moved(B: Array, ways: Array, e: Array) -> Array:
-    """How the minimum moves by a change of the gradient, (n, n).
-
-    Not at all across a bound that holds: there rounding leaves less than nothing.
-    """
-    inverse = (ways / e) @ ways.T
-    moved = np.asarray(B @ inverse)
-    if ways.shape[1] < ways.shape[0]:
-        size = np.hypot.reduce(B, axis=1) * np.hypot.reduce(inverse, axis=None)
-        moved[np.hypot.reduce(moved, axis=1) <= _ROUNDING * size] = 0.0
-    return moved
-
-
-def in_user_units(fitted: Fit, u: Array, area: Polyhedron | None) -> Estimate:
+def in_user_units(
+    fitted: Fit,
+    u: Array,
+    area: Polyhedron | None,
+    spread: float,
+    minima: Sequence[Array],
+) -> Estimate:
     """The answer, at `u` in the region of a fit."""
-    window, H = fitted.window, fitted.hessian
+    window = fitted.window
     scale = fitted.noise_std
     back = window.frame.back
+    t = wider(fitted, spread)
     face = lowest(fitted, area)
-    e, ways = face.eigen[0], face.ways
-    x_std, x_cov = np.full(u.size, math.nan), np.full((u.size, u.size), math.nan)
-    if (e > 1e-12 * np.abs(e).max(initial=0.0)).all():
-        moved = _moved(window.frame.B, ways, e)
-        errors = moved @ fitted.solution.V[1:-1]
-        x_std = np.hypot.reduce(errors, axis=1)
-        with np.errstate(over="ignore", invalid="ignore"):  # then it is not known
-            x_cov = errors @ errors.T
+    known = precision(face, refined(face, area), spread, minima)
+    x_cov = known.covariance
     now = float(window.times[-1])
     times = np.linspace(window.frame.clock.times[0], now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
@@ -151,15 +140,15 @@ def in_user_units(fitted: Fit, u: Array, area: Polyhedron | None) -> Estimate:
     value, value_std = _value((fitted, u), now)
     return Estimate(
         x=window.frame.point(u),
-        x_std=x_std,
+        x_std=np.sqrt(x_cov.diagonal()),
         x_cov=x_cov,
         t=now,
         fun=value,
-        fun_std=value_std,
-        jac=scale * (back.T @ (fitted.g + H @ u)),
-        hess=scale * (back.T @ H @ back),
+        fun_std=t * value_std,
+        jac=scale * (back.T @ fitted.slope_at(u)),
+        hess=scale * (back.T @ fitted.curvature_at(u) @ back),
         drift_rate=scale * rate,
-        drift_rate_std=scale * rate_std,
+        drift_rate_std=t * scale * rate_std,
         drift=DriftCurve(times, scale * drift, scale * drift_std),
         noise_std=scale,
         surface=FitSurface.of(fitted),

@@ -14,9 +14,16 @@ from ...samples import SampleSet
 from ...scaling import norm
 from ...spacetime.fit import Components, Fit, fit
 from ...spacetime.likelihood import bounded, improve
-from ...spacetime.window import FARTHEST, window_around, window_size
+from ...spacetime.strange import of_newest
+from ...spacetime.window import (
+    FARTHEST,
+    relative_variances,
+    window_around,
+    window_size,
+)
 from ...state import Gauges, Observation, Task, Why, with_reading
 from .centre import Evidence, witness
+from .doubts import NO_DOUBTS, Doubts
 from .noise import Noise
 from .options import Options
 
@@ -48,9 +55,12 @@ class Plan:
     visible: float = math.inf  # largest variation over the region, in noise units
     blurred: bool = False  # the gradient is unknown, and not because of noise
     revisits: bool = False  # a known place is measured again
+    rechecks: bool = False  # for it was hard to believe
 
     @property
     def why(self) -> Why:
+        if self.rechecks:
+            return Why.RECHECK
         if self.revisits:
             return Why.COMPARISON
         return Why.EXPLORATION if self.explores else Why.STEP
@@ -75,7 +85,11 @@ class Belief:
     # before it, with its variance
     local: bool = False  # the drift depends on the place
     aside: tuple[Array, ...] = ()  # places that drift in their own way, in no fit
+    doubts: Doubts = NO_DOUBTS  # about single readings
+    recheck: int | None = None  # row whose place is to be measured again
+    widest: float = math.inf  # longest axis that the region may have
     settled: int = 0  # iterations that found nothing left to gain
+    minima: tuple[Array, ...] = ()  # of the latest fits
     repeats: int = 0  # readings at known places
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre
@@ -109,24 +123,31 @@ class Belief:
         samples, old = with_reading(self.samples, reading), self.centre
         if self.status is Status.UNBOUNDED:
             return replace(self, samples=samples, accepted=False)
+        fitted = self.fitted
+        u = fitted.window.frame.u(samples.points[-1])
+        functional = fitted.reading(u, float(samples.times[-1]))
+        expected = fitted.predicted(functional)
+        doubts = self._doubted(samples, u, expected) if self.s.robust else self.doubts
+        is_doubted = len(doubts.suspects) > len(self.doubts.suspects)
         again = np.array_equal(samples.points[-1], samples.points[old])
+        again = again and not is_doubted
         evidence = self.evidence
         gap = abs(float(samples.times[-1] - samples.times[old]))
         if again and gap >= _TOO_SOON * self.spacing:
             seen = witness(samples, old, -1, self.noise.unit, self.spacing)
             evidence = seen.after(evidence)
-        fitted = self.fitted
-        u = fitted.window.frame.u(samples.points[-1])
-        functional = fitted.reading(u, float(samples.times[-1]))
         b = replace(
             self,
             samples=samples,
             centre=len(samples) - 1 if again else old,
             accepted=again,
             evidence=evidence,
-            expected=fitted.predicted(functional),
+            expected=expected,
+            doubts=doubts,
             iterations=self.iterations + 1,
         )
+        if is_doubted:
+            return b
         if any(np.array_equal(samples.points[-1], place) for place in self.aside):
             return b
         window, longer = fitted.window.plus_newest(samples), None
@@ -135,6 +156,22 @@ class Belief:
         # Made anew where that does not do.
         longer = longer or b.fit_around(b.centre, fitted.components)
         return replace(b, fitted=longer)
+
+    def _doubted(
+        self, samples: SampleSet, u: Array, expected: tuple[float, float]
+    ) -> Doubts:
+        """Doubts after the newest reading, at `u`, of which this was expected."""
+        fitted, row = self.fitted, len(samples) - 1
+        if not self.doubts.affords(row):
+            return self.doubts
+        frame, smooth = fitted.window.frame, fitted.smooth
+        own = float(relative_variances(samples.sigmas[-1:], frame.noise)[0])
+        y = float(frame.y(samples.values[-1:])[0])
+        strange = of_newest(fitted, y, own, *expected, self.noise.spread)
+        below = expected[0] - y / math.sqrt(fitted.nu)
+        fall = float(fitted.falls(u[None])[0]) + below
+        flatters = below > 0.0 and fall > smooth[fitted.window.centre] - smooth.min()
+        return self.doubts.after(row, strange, flatters=flatters)
 
     def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:
         """The fit around a row; with calm components if these do not work.
@@ -151,13 +188,30 @@ class Belief:
             noise=self.noise.unit,
             spacing=self.spacing,
             all_times=local,
-            aside=self.aside,
+            left_out=self.left_out,
         )
         for chosen in (bounded(components, self.s.limits), _CALM):
             fitted = fit(window, chosen, self.noise.spread)
             if fitted is not None:
                 return fitted
         return self.fitted
+
+    @property
+    def left_out(self) -> NDArray[np.int64]:
+        """Rows that are in no fit."""
+        rows = [self.samples.rows_at(place) for place in self.aside]
+        suspects = np.array(self.doubts.rows, dtype=np.int64)
+        return np.concatenate([*rows, suspects])
+
+    def rows_at(self, x: Array) -> NDArray[np.int64]:
+        """Rows of the readings at a place, without those that are suspect."""
+        rows = self.samples.rows_at(x)
+        return rows[~np.isin(rows, self.doubts.rows)]
+
+    def believing(self, *rows: int) -> Belief:
+        """With readings in the fit that were left out of it."""
+        b = replace(self, doubts=self.doubts.without(*rows))
+        return replace(b, fitted=b.fit_around(b.centre, b.fitted.components))
 
     def wide_fit(self, centre: int) -> Fit:
         """The fit of more readings around a row, its components chosen anew."""

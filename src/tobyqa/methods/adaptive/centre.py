@@ -78,7 +78,7 @@ def best_row(
     """
     window, centre, smooth = fitted.window, fitted.window.centre, fitted.smooth
     lower = smooth < smooth[centre]
-    lower &= fitted.steady <= fitted.steady[centre] + _BY_CHANCE
+    lower &= fitted.steady <= fitted.steady[centre] + _BY_CHANCE * fitted.unrest
     if area is not None:  # readings nobody asked for may be outside
         x = window.frame.x + window.U @ window.frame.B.T
         lower &= area.holds(x)
@@ -87,8 +87,11 @@ def best_row(
         return centre
     rise = (window.y[rows] - window.y[centre]) * window.frame.noise
     rise -= fitted.noise_std * fitted.local_drift[rows]
+    jumped = fitted.sudden_drift
+    rise -= fitted.noise_std * (jumped[rows] - jumped[centre])
     # A noise estimate far from the assumed level is misfit, and no excuse.
     loud = min(fitted.noise_std, noise.most * noise.unit)
+    loud *= fitted.unrest
     may_be = evidence.explains(rise, window.age[rows] - window.age[centre], loud)
     if fitted.components.interacts:
         may_be &= _may_be_local_drift(fitted, noise)[rows]
@@ -126,4 +129,5 @@ def _at_worst(fitted: Fit, rows: NDArray[np.int64]) -> Array:
     the noise do no harm, and valleys are followed by steps that are no surer than that.
     """
     errors = np.sqrt(fitted.fall_variances(fitted.window.U[rows]))
-    return fitted.smooth[rows] + _CAUTION * np.maximum(errors - _HARMLESS, 0.0)
+    harmless = _HARMLESS * fitted.unrest
+    return fitted.smooth[rows] + _CAUTION * np.maximum(errors - harmless, 0.0)

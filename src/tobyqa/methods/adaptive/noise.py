@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-BELIEVED, GUESSED = 1.0, 5.0  # prior std of log nu: a noise stated, and one guessed
+BELIEVED, GUESSED = 1.0, 3.0  # prior std of log nu: a noise stated, and one guessed
+_GUESS = 0.01  # of the range of the first readings
 _DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
 
@@ -49,6 +50,11 @@ class Noise:
         is_denied = abs(math.log(nu)) > _DENIED and self.unit == self.stated
         spread = GUESSED if doubts and is_denied else self.spread
         return replace(self, nu=nu, spread=max(spread, self.spread))
+
+
+def first_noise(stated: float | None, reads: float) -> tuple[float, float]:
+    """The noise to begin with and its spread, if the first readings range so far."""
+    return (_GUESS * reads, GUESSED) if stated is None else (stated, BELIEVED)
 
 
 def credible_noise(spread: float) -> float:

@@ -14,6 +14,12 @@ class Options:
     """The settings of the method."""
 
     radius: float = option(2.0, lo=0.0, open_lo=True, doc="size of the first region")
+    max_radius: float = option(
+        10.0,
+        lo=1.0,
+        doc="size of the largest region, in first radii, unless steps keep gaining "
+        "beyond doubt",
+    )
     window: int = option(
         500, lo=20, hi=2000, doc="readings in a fit of the search, at the most"
     )
@@ -55,6 +61,10 @@ class Options:
         doc="share of the readings that comparisons may take at any time",
     )
     local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
+    robust: bool = option(
+        True,
+        doc="leave readings that are hard to believe out, and measure there again",
+    )
     shuffle: bool = option(True, doc="take the first points in random order")
 
     def __post_init__(self) -> None:

@@ -24,8 +24,9 @@ from ...spacetime.fit import Fit
 from .answer import expected_excess
 from .belief import PATIENT, Belief, Plan
 from .centre import best_row
-from .face import lowest
+from .face import Face, lowest
 from .noise import digits
+from .recheck import doubting
 from .region import reshaped
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ def next_plan(b: Belief) -> Belief:
 
 def next_plan_at_best(b: Belief) -> Belief:
     """Go on from the best place so far."""
-    row = int(b.samples.rows_at(b.best.x)[-1])
+    row = int(b.rows_at(b.best.x)[-1])
     b = replace(b, centre=row, accepted=row == b.newest, B=b.best.B)
     return planned(replace(b, fitted=b.fit_around(row, b.fitted.components)))
 
@@ -74,7 +75,8 @@ def _likelier(b: Belief) -> Belief:
     if not (b.s.likelihood and is_due):
         return b
     fitted = b.improved(fitted, PATIENT if is_off else 1)
-    return replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
+    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
+    return doubting(b) if b.s.robust else b
 
 
 def _recentred(b: Belief, row: int) -> Belief:
@@ -127,19 +129,22 @@ def credited_noise(b: Belief) -> float:
 
 def planned(b: Belief) -> Belief:
     """The next point, the shape of the region, and whether to stop."""
-    plan = _step(b, may_explore=b.s.explore and b.iterations % 2 == 0)
-    B, settled = reshaped(b), _settled(b)
+    face = lowest(b.fitted, b.task.area)
+    plan = _step(b, face, may_explore=b.s.explore and b.iterations % 2 == 0)
+    B, settled = reshaped(b), _settled(b, face)
     status = _status(b, B, plan, settled)
-    return replace(b, B=B, plan=plan, settled=settled, status=status)
+    # As many as it takes for the newest readings to have changed the fit.
+    minima = (*b.minima, b.fitted.window.frame.point(face.u))[-5 * face.u.size :]
+    return replace(b, B=B, plan=plan, settled=settled, status=status, minima=minima)
 
 
-def _step(b: Belief, *, may_explore: bool) -> Plan:
+def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
     """A step by the fit; where the gradient is not resolved, rather an exploration."""
     fitted, area = b.fitted, b.task.area
     g, (e, Q) = fitted.g, fitted.eigen
     # The quadratic knows the centre only, the fit every reading: it says how far
     # the quadratic's step can be trusted.
-    steps = np.outer(_SHORTER, lowest(fitted, area).u)
+    steps = np.outer(_SHORTER, face.u)
     falls = fitted.falls(steps)
     s = steps[falls.argmax()]
     variances, directions = np.linalg.eigh(fitted.gradient_covariance)
@@ -157,7 +162,7 @@ def _step(b: Belief, *, may_explore: bool) -> Plan:
         visible=float(np.maximum(0.5 * np.abs(e), np.abs(Q.T @ g)).max()),
         # A local drift leaves the gradient at the start unknown at any size.
         blurred=unresolved
-        and variances[-1] > _BLUR**2
+        and variances[-1] > (_BLUR * fitted.unrest) ** 2
         and fitted.window.is_dense
         and not fitted.components.interacts,
     )
@@ -175,7 +180,7 @@ def _explored(fitted: Fit, s: Array, v: Array, area: Polyhedron | None) -> Array
     return points[0] if far[0] > _ROOM or far[0] >= far[1] else points[1]
 
 
-def _settled(b: Belief) -> int:
+def _settled(b: Belief, face: Face) -> int:
     """Iterations up to this one that found nothing left to gain.
 
     In a curved valley single fits are sure of a minimum that is none; what they say
@@ -186,7 +191,7 @@ def _settled(b: Belief) -> int:
         if b.task.has_budget:
             return 0
         ftol = _DEFAULT_FTOL * b.fitted.noise_std
-    if expected_excess(lowest(b.fitted, b.task.area)) < ftol:
+    if expected_excess(face) < ftol:
         return b.settled + 1
     return max(b.settled - _RELAPSE, 0)
 

@@ -36,10 +36,11 @@ from ..first_points import first_ways
 from .belief import Belief, Place, Plan
 from .centre import witness
 from .contrast import contrast
-from .noise import BELIEVED, GUESSED, Noise, digits
+from .noise import Noise, digits, first_noise
 from .options import Options
 from .plan import NOISE_FLOOR, next_plan, next_plan_at_best
-from .region import size_change
+from .recheck import agreed, is_doubted, looked_again
+from .region import resized, size_change
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -68,7 +69,7 @@ def pursue(b: Belief) -> Asking[None]:
         goes_back = False
         if reading is not None and reading.answers:
             change = size_change(b, planned_by)
-            b = replace(b, B=change * b.B)  # before anything can interrupt
+            b = resized(b, change)  # before anything can interrupt
             waited += 1
             rival = rival_of(b, turned_down=change < 1.0 and not plan.explores)
             if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
@@ -77,6 +78,8 @@ def pursue(b: Belief) -> Asking[None]:
                 if is_complete:
                     b, goes_back = decided(b, rival)
         b = next_plan_at_best(b) if goes_back else next_plan(b)
+        if b.recheck is not None:
+            b = next_plan((yield from recheck(b)))
 
 
 def probe_length(n: int) -> int:
@@ -92,14 +95,15 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
     """
     n = task.x0.size
     ways = first_ways(task)
-    order = np.arange(2 * n)
+    rng = np.random.default_rng(task.seed)
+    order = np.arange(len(ways))
     if s.shuffle:
-        order = np.random.default_rng(task.seed).permutation(order)
+        order = rng.permutation(order)
     state: State[Any] = State(task, SampleSet.empty(n))
     while state.readings < probe_length(n):
         x, k = task.x0.copy(), state.readings
         why = Why.START if k == 0 else Why.START_AGAIN
-        if 0 < k <= 2 * n:
+        if 0 < k <= len(ways):
             why = Why.FIRST
             x = x + np.ldexp(ways[order[k - 1]], -state.failures)
             x = np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE)
@@ -127,12 +131,13 @@ def first_belief(state: State[Any], s: Options) -> Belief:
     times, values = samples.times[samples.asked], samples.values[samples.asked]
     span = float(np.ptp(times))
     spacing = span / (times.size - 1) if span > 0 else 1.0
-    stated, spread = task.noise, BELIEVED
-    if stated is None:  # the difference of the two readings at x0 is all there is
-        spread = GUESSED
-        stated = float(abs(samples.values[new] - samples.values[old])) / 1.4
+    # Less the drift that the two readings at x0 show: no drift is to change the guess.
+    gap = float(samples.times[new] - samples.times[old])
+    passed = (times - samples.times[old]) / gap if gap else np.zeros_like(times)
+    reads = np.ptp(values - passed * (samples.values[new] - samples.values[old]))
+    stated, spread = first_noise(task.noise, float(reads))
     rounding = digits(float(np.abs(values).max()))
-    floor = max(NOISE_FLOOR * float(np.ptp(values)), rounding)
+    floor = max(NOISE_FLOOR * float(reads), rounding)
     noise = Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
     B = task.radius * np.eye(task.x0.size)
     window = window_around(
@@ -158,6 +163,7 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         best=Place(task.x0, B),
         fitted=fitted,
         plan=Plan(task.x0),
+        widest=s.max_radius * task.radius,
         accepted=True,
     )
 
@@ -168,13 +174,19 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     After a failure the plan is half as far away, and so is the region's edge. A known
     place gets a second chance, and is given up after that: None.
     """
-    failures = 0
+    failures, doubted = 0, list[int]()
     while True:
         reading = yield b.plan, b
         if reading is None:
             failures = 0
         elif not reading.failed:
-            return b.plus(reading), reading
+            b = b.plus(reading)
+            if reading.answers and doubted:
+                b = agreed(b, doubted)
+            if not (reading.answers and is_doubted(b)):
+                return b, reading
+            doubted.append(b.newest)
+            b = looked_again(b)
         else:
             failures += 1
             b = replace(b, accepted=False)
@@ -207,6 +219,20 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
             answers = reading.answers
         b = replace(b, repeats=b.repeats + 1)
     return b, True
+
+
+def recheck(b: Belief) -> Asking[Belief]:
+    """A reading at the place of one that the fit cannot believe any more."""
+    row = b.recheck
+    assert row is not None
+    b = looked_again(b, b.samples.points[row])
+    answers = False
+    while not answers:
+        b, reading = yield from measure(b)
+        if reading is None:
+            return b
+        answers = reading.answers
+    return agreed(b, [row])
 
 
 def rival_of(b: Belief, *, turned_down: bool) -> Array | None:
@@ -243,7 +269,7 @@ def decided(b: Belief, rival: Array) -> tuple[Belief, bool]:
     if is_centre:
         return b, False
     if lead.drifts_apart:
-        there = b.samples.rows_at(rival)
+        there = b.rows_at(rival)
         first, last = int(there[0]), int(there[-1])
         seen = witness(b.samples, first, last, b.noise.unit, b.spacing)
         b = replace(b, aside=(*b.aside, old.x), evidence=seen)

@@ -1,0 +1,72 @@
+"""Doubts about single readings: which are in no fit, and which proved right.
+
+A reading that is strange (`spacetime.strange`) is left out of the fits and its place is
+measured again at once. If the two agree, both count, and the next doubt must be
+stronger than that one was: where a function is rougher than the model, what is strange
+is mostly right. Else the first stays a suspect for as long as it is strange.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+_STRANGE = 14.0  # twice the log of the odds: one reading in a thousand is wrong
+_FLATTERING = 0.0  # the same for one that would be the best so far
+_FADING = 0.9  # by each reading, of a surprise that proved right
+_IN_VAIN = 2.0  # places measured again that proved right, at the most,
+_MORE_IN_VAIN = 0.01  # and so many more for each reading
+
+
+class Suspect(NamedTuple):
+    """A reading that is in no fit."""
+
+    row: int
+    strangeness: float
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What is thought of the readings so far."""
+
+    suspects: tuple[Suspect, ...] = ()
+    right: frozenset[int] = frozenset()  # rows that were doubted without reason
+    in_vain: int = 0  # times that what was doubted proved right
+    surprise: float = 0.0  # strangeness of what proved right when it was new, fading
+
+    @property
+    def rows(self) -> list[int]:
+        """Of the suspects."""
+        return [suspect.row for suspect in self.suspects]
+
+    def affords(self, readings: int) -> bool:
+        """Whether one more doubt may turn out to be in vain."""
+        return self.in_vain < _IN_VAIN + _MORE_IN_VAIN * readings
+
+    def after(self, row: int, strangeness: float, *, flatters: bool) -> Doubts:
+        """After one more reading, which is left out if it is too strange."""
+        doubts = replace(self, surprise=_FADING * self.surprise)
+        least = _FLATTERING if flatters else _STRANGE
+        is_strange = strangeness > least + self.surprise
+        return doubts.plus(row, strangeness) if is_strange else doubts
+
+    def denies(self, strangeness: float) -> bool:
+        """Whether a reading is left out that has been in the fits."""
+        return strangeness > _STRANGE
+
+    def plus(self, row: int, strangeness: float) -> Doubts:
+        return replace(self, suspects=(*self.suspects, Suspect(row, strangeness)))
+
+    def without(self, *rows: int) -> Doubts:
+        """Rows that have proved right."""
+        proved = [s.strangeness for s in self.suspects if s.row in rows]
+        return replace(
+            self,
+            suspects=tuple(s for s in self.suspects if s.row not in rows),
+            right=self.right | {*rows},
+            in_vain=self.in_vain + 1,
+            surprise=max(self.surprise, *proved) if proved else self.surprise,
+        )
+
+
+NO_DOUBTS = Doubts()

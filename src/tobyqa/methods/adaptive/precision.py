@@ -1,0 +1,118 @@
+"""How well the minimum of a fit is known.
+
+    x - x* = B H^-1 (slope of the function at x*),  with all that the fit does not know:
+    gradient, curvature, and what lies beyond the quadratic
+
+======  ===============================================================  ========
+symbol  meaning                                                          shape
+======  ===============================================================  ========
+u       the minimum, in the region                                       (n,)
+H       curvature of the fit at u                                        (n, n)
+e, Q    its eigenvalues and eigenvectors along the free ways, as         (k,),
+        directions in the region                                         (n, k)
+C       posterior covariance of the slope at u                           (n, n)
+======  ===============================================================  ========
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from ...polyhedron import Polyhedron
+from ...spacetime.fit import Fit
+from ...spacetime.strange import freedom
+from .face import Face
+
+Array = NDArray[np.float64]
+
+_STEPS = 10  # of Newton's method
+_NEAR = 1e-6  # regions; a step as short as that is the last
+_FARTHEST = 0.3  # regions between the quadratic's minimum and that of the fit
+_MOVING = 2.5  # standard errors by which minima of earlier fits may differ
+_LATE = 3  # of them per variable count as errors of the last one
+_UNSURE = 2.0  # standard errors that a curvature must be above zero
+_CONFIDENCE = 0.975
+_NORMAL = 1.959963984540054  # its quantile of the normal distribution
+_ROUNDING = 1e-12  # of the largest that a movement could be
+
+
+def refined(face: Face, area: Polyhedron | None) -> Array:
+    """The minimum of all that the fit knows, near that of its quadratic.
+
+    Newton's method along the free ways; the quadratic's own minimum where that leads
+    out of the region, out of the area, or up.
+    """
+    fitted, Z, u = face.fitted, face.Z, face.u
+    for _ in range(_STEPS):
+        slope = Z.T @ fitted.slope_at(u)
+        curvature = Z.T @ fitted.curvature_at(u) @ Z
+        e, Q = np.linalg.eigh(curvature)
+        if not (e > 0.0).all():
+            return face.u
+        step = Z @ (Q @ ((Q.T @ slope) / e))
+        u = u - step
+        if not float((u - face.u) @ (u - face.u)) < _FARTHEST**2:
+            return face.u
+        if float(step @ step) < _NEAR**2:
+            break
+    ends = np.array([face.u, u])
+    falls = fitted.falls(ends)
+    is_allowed = area is None or area.holds(fitted.window.frame.point(u)[None])[0]
+    return u if is_allowed and falls[1] > falls[0] else face.u
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The error of a minimum, in the search's variables."""
+
+    covariance: Array  # NaN where the minimum is not determined
+    open_way: Array | None  # along which it is not
+
+
+def precision(
+    face: Face, u: Array, spread: float, minima: Sequence[Array] = ()
+) -> Precision:
+    """That of the minimum `u`, which lies on the face.
+
+    `minima`: those of fits before, made of nearly the same readings. Where the model
+    is right they differ by less than their error; what they differ by more is misfit.
+    """
+    fitted, n = face.fitted, u.size
+    unknown = np.full((n, n), math.nan)
+    B = fitted.window.frame.B
+    e, W = np.linalg.eigh(face.Z.T @ fitted.curvature_at(u) @ face.Z)
+    ways = face.Z @ W
+    errors = np.sqrt(fitted.curvature_variances(ways))
+    doubtful = e - _UNSURE * errors
+    if e.size and doubtful.min() <= 0.0:
+        return Precision(unknown, B @ ways[:, doubtful.argmin()])
+    # Of 1 / (e + error z) to second order; the slope is as good as independent of it.
+    blown = 1.0 + 3.0 * (errors / np.where(e > 0.0, e, 1.0)) ** 2
+    moved = B @ (ways * np.sqrt(blown) / e) @ ways.T
+    size = np.hypot.reduce(B, axis=1) * np.hypot.reduce(1.0 / e, axis=None, initial=0.0)
+    moved[np.hypot.reduce(moved, axis=1) <= _ROUNDING * size] = 0.0
+    t = wider(fitted, spread)
+    with np.errstate(over="ignore", invalid="ignore"):  # then it is not known
+        C = t**2 * moved @ fitted.slope_covariance(u) @ moved.T
+    if minima:
+        along = B @ face.Z @ face.Z.T @ fitted.window.frame.back
+        moves = (np.array(minima) - fitted.window.frame.point(u)) @ along.T
+        squares = np.einsum("ij,ij->i", moves, moves)
+        if squares.max() > _MOVING**2 * np.trace(C):
+            return Precision(unknown, None)
+        late = slice(-_LATE * u.size, None)
+        farthest = moves[late][squares[late].argmax()]
+        C = C + np.multiply.outer(farthest, farthest)
+    return Precision(0.5 * (C + C.T), None)
+
+
+def wider(fitted: Fit, spread: float) -> float:
+    """By how much intervals are wider for a noise that is not known for sure."""
+    k = freedom(fitted, spread)
+    return float(stdtrit(k, _CONFIDENCE)) / _NORMAL

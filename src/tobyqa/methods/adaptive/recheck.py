@@ -1,0 +1,105 @@
+"""What follows from a doubt: a place measured again, a reading left out or taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...spacetime.strange import of_newest, strangest
+from ...spacetime.window import relative_variances
+from .belief import PATIENT, Belief, Place
+
+Array = NDArray[np.float64]
+
+_ALIKE = 5.0  # standard errors of the difference of two readings
+_OFTEN = 3  # rechecks of one place, after which all its readings count
+
+
+def is_doubted(b: Belief) -> bool:
+    """Whether the newest reading is left out."""
+    return b.newest in b.doubts.rows
+
+
+def looked_again(b: Belief, x: Array | None = None) -> Belief:
+    """With the plan to measure a place again, that of the plan by default."""
+    plan = replace(b.plan, rechecks=True)
+    if x is not None:
+        plan = replace(plan, x=x, revisits=True)
+    return replace(b, plan=plan, recheck=None)
+
+
+def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
+    """With those of the doubted readings that the newest one confirms.
+
+    If there are many and none agrees, it is not for the readings to be doubted.
+    """
+    fitted, values = b.fitted, b.samples.values
+    rows, new = np.array(doubted), b.newest
+    drift, error = fitted.drift_since(b.samples.times[rows], b.samples.times[[new]])
+    own = relative_variances(b.samples.sigmas, fitted.window.frame.noise)
+    errors = np.sqrt(own[rows] + own[new] + error**2)
+    apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
+    alike = rows if rows.size >= _OFTEN else rows[apart <= _ALIKE * errors]
+    return b.believing(*map(int, alike), new) if alike.size else b
+
+
+def doubting(b: Belief) -> Belief:
+    """After a search of the likelihood: suspects that are none, and one that may be."""
+    b = _acquitted(b)
+    readings = len(b.samples)
+    if not b.doubts.affords(readings):
+        return b
+    rows = b.fitted.window.rows
+    known = np.isin(rows, [*b.doubts.right])
+    place, strangeness = strangest(b.fitted, b.noise.spread, known)
+    if not b.doubts.denies(strangeness):
+        return b
+    row = int(rows[place])
+    return _without(b, row, strangeness)
+
+
+def _acquitted(b: Belief) -> Belief:
+    """With suspects in the fit that it can explain by now."""
+    frame = b.fitted.window.frame
+    fine = []
+    for row in b.doubts.rows:
+        u = frame.u(b.samples.points[row])
+        expected = b.fitted.predicted(b.fitted.reading(u, float(b.samples.times[row])))
+        own = float(relative_variances(b.samples.sigmas[[row]], frame.noise)[0])
+        y = float(frame.y(b.samples.values[[row]])[0])
+        if of_newest(b.fitted, y, own, *expected, b.noise.spread) < 0.0:
+            fine.append(row)
+    return b.believing(*fine) if fine else b
+
+
+def _without(b: Belief, row: int, strangeness: float) -> Belief:
+    """Without a row that the others deny, if they do so by the best fit of theirs."""
+    window = b.fitted.window
+    before, centre = b, b.centre
+    b = replace(b, doubts=b.doubts.plus(row, strangeness))
+    if row == centre:
+        others = window.inside & ~np.isin(window.rows, b.doubts.rows)
+        places = np.flatnonzero(others)
+        if places.size == 0:
+            return before
+        lowest = places[before.fitted.smooth[places].argmin()]
+        b = replace(b, centre=int(window.rows[lowest]), accepted=False)
+    fitted = b.fit_around(b.centre, before.fitted.components)
+    fitted = b.improved(fitted, PATIENT)
+    frame = fitted.window.frame
+    expected = fitted.predicted(
+        fitted.reading(frame.u(b.samples.points[row]), float(b.samples.times[row]))
+    )
+    own = float(relative_variances(b.samples.sigmas[[row]], frame.noise)[0])
+    y = float(frame.y(b.samples.values[[row]])[0])
+    strangeness = of_newest(fitted, y, own, *expected, b.noise.spread)
+    if not b.doubts.denies(strangeness):
+        return before
+    if not b.rows_at(b.best.x).size:
+        b = replace(b, best=Place(b.centre_point, b.B))
+    is_alone = not b.rows_at(b.samples.points[row]).size
+    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
+    return replace(b, recheck=row if is_alone else None)
