@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 BELIEVED, GUESSED = 1.0, 5.0  # prior std of log nu: a noise stated, and one guessed
+_LEAST = 1e-207  # readings of up to 1e100 divided by it are still numbers
 _DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
 
@@ -57,4 +58,4 @@ def credible_noise(spread: float) -> float:
 
 def digits(value: float) -> float:
     """What a reading of this size is rounded to."""
-    return max(float(np.spacing(abs(value))), 1e-100)
+    return max(float(np.spacing(abs(value))), _LEAST)
