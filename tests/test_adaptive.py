@@ -383,3 +383,17 @@ def test_a_chaotic_drift_does_not_lead_the_search_astray():
         above = np.array([problem.fun(x) for x in history.centre]) - lowest
         astray.append(np.mean(above[350:] > 5.0 * recorder.noise))
     assert np.median(astray) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_answer_after_the_first_points_alone_is_the_models(seed):
+    """It used to be the start, with an error that left out the truth by far."""
+    rng, truth = np.random.default_rng(seed), np.array([1.0, 2.0])
+    opt = Optimizer([0.0, 0.0], maxfev=6, rng=seed)
+    while not opt.done:
+        trial = opt.ask()
+        reading = np.sum((trial.x - truth) ** 2) + 0.1 * rng.normal()
+        opt.tell(trial, float(reading))
+    res = opt.result()
+    assert np.abs(res.x - truth).max() < 0.3
+    assert (np.abs(res.x - truth) < 3.0 * res.x_std).all()

@@ -167,6 +167,26 @@ def test_bounds_answer_is_the_constrained_optimum(name, maximize):
         assert res.x_std[0] == pytest.approx(res.x_std[1])
 
 
+@pytest.mark.parametrize("name", OPTIMA)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_bounds_do_not_keep_a_search_from_its_end(name, seed):
+    """On a face it used to see the slope against the wall alone, and to go on."""
+    free, constraints, answer, active = OPTIMA[name]
+    rng = np.random.default_rng(seed)
+    opt = Optimizer(
+        [0.5, 0.0], bounds=[(0, 2)] * 2, constraints=constraints, noise=0.05, rng=seed
+    )
+    while not opt.done and opt.nfev < 250:
+        trial = opt.ask()
+        loss = np.sum((trial.x - free) ** 2) + 0.02 * trial.id
+        opt.tell(trial, float(loss) + 0.05 * rng.standard_normal())
+    res = opt.result()
+    assert res.success
+    assert res.active == active
+    excess = np.sum((res.x - free) ** 2) - np.sum((np.array(answer) - free) ** 2)
+    assert excess < 0.05
+
+
 def trajectory(opt, fun, readings=40):
     """The points asked for, with failures."""
     points = []

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 
-from tobyqa.space import Space
 from tobyqa.space_arguments import checked_space
+from tobyqa.space_record import checked_record
 
 KNOBS = {
     "names": ["temp", "volt", "gap", "angle"],
@@ -89,7 +89,7 @@ def test_space_never_leaves_its_limits(steps, seed):
         np.testing.assert_allclose(
             space.to_search(place.x), place.z, atol=1e-8 * (1 + np.abs(place.z).max())
         )
-    assert Space.from_record(json.loads(json.dumps(space.to_record()))) == space
+    assert checked_record(json.loads(json.dumps(space.to_record()))) == space
 
 
 @seeds

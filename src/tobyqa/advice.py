@@ -161,6 +161,16 @@ def _stagnated(run: Run) -> Advice:
     )
 
 
+def _exhausted(run: Run) -> Advice:
+    if not has_model(run):
+        return _stagnated(run)
+    return Advice(
+        f"{prospects(run)} All settings near by were measured twice, so that a search "
+        "of this resolution has ended; one with a larger initial_radius measures "
+        "farther away as well, which shows more where the noise is large."
+    )
+
+
 def _unbounded(run: Run) -> Advice:
     way, other = ("rise", "minimise") if run.maximize else ("fall", "maximise")
     switch = "leave out maximize" if run.maximize else "say maximize"
@@ -180,6 +190,7 @@ _ADVICE: dict[Status, Callable[[Run], Advice]] = {
     Status.CALLBACK: _stopped,
     Status.FAILURES: _failures,
     Status.STAGNATED: _stagnated,
+    Status.EXHAUSTED: _exhausted,
     Status.UNBOUNDED: _unbounded,
 }
 

@@ -5,7 +5,7 @@ one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,10 +16,15 @@ from . import _check
 from .polyhedron import Polyhedron
 from .setpoints import Place, Setpoints
 from .space import Space
+from .space_arguments import DEFAULT_RADIUS
 from .state import Why
+from .untried import OFTEN, Counts, is_on_grid, key, nearest_untried
 from .within import nearer_to, on_the_way
 
 Array = NDArray[np.float64]
+
+# What is measured again because it is known.
+_KNOWN_PLACES = (Why.START, Why.START_AGAIN, Why.COMPARISON)
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,24 @@ class Allowed:
         """The point to be measured for z."""
         return self._points.place(z) if self.beyond else self.space.place(z)
 
+    def untried(self, goal: Place, counts: Counts, often: int) -> Place | None:
+        """The setting next to `goal` that was not asked for often, if it is near.
+
+        That is no farther than the first points are from each other.
+        """
+        radius = DEFAULT_RADIUS if self.space.radius is None else self.space.radius
+        was_often = {x for x, count in counts.items() if count >= often}
+        return nearest_untried(goal, self.place, self._grid, was_often, 2.0 * radius)
+
+    @cached_property
+    def is_on_grid(self) -> bool:
+        """Whether settings can be counted."""
+        return not self.space.is_identity and is_on_grid(self._grid)
+
+    @property
+    def _grid(self) -> Setpoints:
+        return self._points if self.beyond else self.space.setpoints
+
     @property
     def area(self) -> Polyhedron | None:
         """The same for a method, None if it is everywhere."""
@@ -87,6 +110,7 @@ class Question(NamedTuple):
     place: Place
     is_own: bool
     why: Why | None = None  # if not for the method's own reasons
+    is_exhausted: bool = False  # all settings near by were measured often enough
 
 
 @dataclass(frozen=True)
@@ -97,19 +121,33 @@ class Border:
     everywhere: Space  # with no variable fixed since the search began
     last: Array | None = None  # the latest point that was asked for
     is_alarmed: bool = False  # the way leads to the safe place
+    counts: Counts = field(default_factory=dict)  # of settings that can be counted
 
-    def question(self, z: Array) -> Question:
+    def question(self, z: Array, why: Why) -> Question:
         """What to ask if the method proposes z."""
         goal = self.allowed.safe if self.is_alarmed else self.allowed.place(z)
+        is_exhausted = False
+        if not self.is_alarmed and why not in _KNOWN_PLACES:
+            # First points that coincide would tell nothing of a curvature.
+            often = 1 if why is Why.FIRST else OFTEN
+            untried = self._untried(goal, often)
+            is_exhausted = untried is None and why is not Why.FIRST
+            goal = untried or goal
         x = goal.x
         if self.last is not None and not np.isinf(self._most).all():
             x = on_the_way(self.everywhere.setpoints, self.last, goal.x, self._most)
         if x is not goal.x:
             place = Place(x, self.allowed.space.to_search(x))
             return Question(place, False, Why.ON_THE_WAY)
-        return (
-            Question(goal, False, Why.SAFE) if self.is_alarmed else Question(goal, True)
-        )
+        if self.is_alarmed:
+            return Question(goal, False, Why.SAFE)
+        return Question(goal, True, is_exhausted=is_exhausted)
+
+    def _untried(self, goal: Place, often: int) -> Place | None:
+        """The goal, or what is next to it if it was asked for often enough."""
+        if self.counts.get(key(goal.x), 0) < often:
+            return goal
+        return self.allowed.untried(goal, self.counts, often)
 
     @cached_property
     def _most(self) -> Array:
@@ -117,7 +155,10 @@ class Border:
         return np.array([math.inf if move is None else move for move in moves])
 
     def asked(self, x: Array) -> Border:
-        return replace(self, last=x)
+        counts = self.counts
+        if self.allowed.is_on_grid:
+            counts = {**counts, key(x): counts.get(key(x), 0) + 1}
+        return replace(self, last=x, counts=counts)
 
     def read(self, x: Array, value: float) -> Border:
         """After a reading: beyond the limit, less is allowed than before."""

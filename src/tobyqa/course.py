@@ -70,7 +70,7 @@ class Course:
         elif kind == "continue" and is_heard:
             self._send(None)
         elif kind == "ask":
-            x, (place, is_own, _) = event["x"], self._question
+            x, (place, is_own, *_) = event["x"], self._question
             is_exact = np.array_equal(x, place.x)
             z = place.z if is_exact else self.setup.space.to_search(x)
             is_next = _is_same_place(z, place.z, self.setup.task.x0)
@@ -91,9 +91,14 @@ class Course:
         return self._question.why or self.proposal.why
 
     @property
+    def is_exhausted(self) -> bool:
+        """Whether the knobs' steps allow nothing new; elsewhere they may."""
+        return not self.setup.restarts and self._question.is_exhausted
+
+    @property
     def _question(self) -> Question:
         if self._next is None:
-            self._next = self._border.question(self.proposal.x)
+            self._next = self._border.question(self.proposal.x, self.proposal.why)
         return self._next
 
     # -- readings --------------------------------------------------------------------

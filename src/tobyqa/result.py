@@ -40,6 +40,11 @@ class Status(Enum):
     MAXFEV = (5, "The evaluation budget `maxfev` is spent.")
     STAGNATED = (7, "The next step is below floating-point resolution.")
     UNBOUNDED = (8, "The search left every reasonable range: is `fun` bounded below?")
+    EXHAUSTED = (
+        9,
+        "All settings near by were measured twice: the steps of the knobs "
+        "(`resolution`) allow nothing finer.",
+    )
     STOPPED = (98, "The search was stopped by the user.")
     CALLBACK = (99, "`callback` raised `StopIteration`.")
     FAILURES = (-4, "Too many evaluations failed in a row (`max_failures`).")

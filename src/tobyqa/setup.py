@@ -20,6 +20,7 @@ from .methods.restarts import Restarts
 from .remarks import caution, small_budget
 from .space import Space
 from .space_arguments import checked_space
+from .space_record import checked_record
 from .state import Method, Task
 
 Array = NDArray[np.float64]
@@ -182,10 +183,7 @@ def _stored_space(header: Mapping[str, Any], n: int) -> Space:
         names, units = header["names"], header["units"]
         radius = header["initial_radius"]
         return checked_space(n, initial_radius=radius, names=names, units=units)
-    try:
-        space = Space.from_record(record)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"space is not one that was stored: {error!r}") from None
+    space = checked_record(record)
     if len(space.variables) != n:
         raise ValueError(
             f"space must have {n} variables, as x0 has, but has {len(space.variables)}"

@@ -260,32 +260,13 @@ class Space:
     # -- files -----------------------------------------------------------------------
 
     def to_record(self) -> dict[str, Any]:
-        """As JSON has it; infinite bounds are None."""
+        """As JSON has it, infinite bounds None; `space_record` reads it."""
         return {
             "variables": [_record(variable) for variable in self.variables],
             "constraints": [row.record() for row in self.constraints],
             "maximize": self.maximize,
             "radius": self.radius,
         }
-
-    @staticmethod
-    def from_record(record: Mapping[str, Any]) -> Space:
-        """The space of `to_record`, bit by bit."""
-        return Space(
-            tuple(
-                Variable(
-                    **{
-                        **v,
-                        "lower": -math.inf if v["lower"] is None else v["lower"],
-                        "upper": math.inf if v["upper"] is None else v["upper"],
-                    }
-                )
-                for v in record["variables"]
-            ),
-            tuple(Linear.of_record(row) for row in record["constraints"]),
-            record["maximize"],
-            record["radius"],
-        )
 
 
 def _record(variable: Variable) -> dict[str, Any]:

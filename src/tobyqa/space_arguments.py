@@ -39,7 +39,7 @@ def checked_space(
 
     Scales are `x_scale`; else the entries of `initial_radius` if it has one for each
     variable; else the range between finite bounds; else 1. One `initial_radius` for all
-    is in units of `x_scale`.
+    is in units of `x_scale`. The first points are a step of `resolution` away at least.
     """
     labels = _check.labels("names", names, n) or [f"x{i}" for i in range(n)]
     lower, upper = checked_bounds(bounds, labels)
@@ -53,6 +53,8 @@ def checked_space(
         # From one side of the start to the other is one move.
         most = 0.5 * moves / (DEFAULT_RADIUS if radius is None else radius)
         scale = np.fmin(scale, most)
+    moving = np.where([i in stays for i in range(n)], math.nan, steps)
+    scale, radius = _a_step_away(scale, radius, moving, keeps_scale=x_scale is not None)
     rows = zip(
         labels,
         _check.labels("units", units, n) or [""] * n,
@@ -107,6 +109,17 @@ def _steps(resolution: Any, lower: Array, upper: Array) -> Array:
                 f"is {step:g}"
             )
     return steps
+
+
+def _a_step_away(
+    scale: Array, radius: float | None, steps: Array, *, keeps_scale: bool
+) -> tuple[Array, float | None]:
+    """Scales and first radius such that no first point is at the start's setting."""
+    first = DEFAULT_RADIUS if radius is None else radius
+    if keeps_scale:
+        least = float(np.nanmax(steps / scale, initial=0.0))
+        return scale, least if least > first else radius
+    return np.fmax(scale, steps / first), radius
 
 
 def _per_variable(

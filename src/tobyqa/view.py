@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .optimizer import Optimizer
 from .result import History, Result, Status
 from .space import Space, Variable
+from .space_record import checked_record
 from .text import printable
 from .wording import (
     HOUR,
@@ -148,7 +149,7 @@ def _of_optimizer(opt: Optimizer, path: Path | None = None) -> Run:
 def space_of(setup: Mapping[str, Any]) -> Space:
     """The variables of a run, from what was said before it began."""
     if "space" in setup:
-        return Space.from_record(setup["space"])
+        return checked_record(setup["space"])
     labels = zip(setup["names"], setup["units"], strict=True)
     variables = tuple(Variable(name, unit) for name, unit in labels)
     return Space(variables, radius=setup["initial_radius"])

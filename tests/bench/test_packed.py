@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from same import comparable
 from synthetic import run
 
+import tobyqa
 from tobyqa.bench.cli import main
 from tobyqa.bench.packed import Bundle, load, pack
 from tobyqa.bench.run import run_study
@@ -150,3 +151,12 @@ def test_a_study_in_blocks_comes_back(tmp_path):
     study = load_study("hessian")
     pack(replace(BUNDLE, study=study), tmp_path / "blocks.jsonl.xz")
     assert load(tmp_path / "blocks.jsonl.xz").study == study
+
+
+def test_records_are_never_packed_onto_a_run(tmp_path):
+    path = tmp_path / "run.jsonl.xz"
+    tobyqa.Optimizer([0.0], journal=path).close()
+    before = path.read_bytes()
+    with pytest.raises(OSError, match="not overwritten"):
+        pack(BUNDLE, path)
+    assert path.read_bytes() == before

@@ -20,6 +20,7 @@ import numpy as np
 from tobyqa.bench.records import Cell, Record
 from tobyqa.bench.store import Store
 from tobyqa.bench.study import Study, parse_study, study_text
+from tobyqa.journal import write_output
 
 SUFFIX = ".jsonl.xz"
 
@@ -59,7 +60,7 @@ def pack(bundle: Bundle, path: str | Path) -> None:
     text = "".join(f"{_json(line)}\n" for line in _lines(bundle))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(lzma.compress(text.encode()))
+    write_output(path, lzma.compress(text.encode()))
 
 
 def _lines(bundle: Bundle) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import methods
+from ..journal import write_output
 from . import figures, published, tables
 from .beside import TAU, counted, in_order, tolerance
 from .catalogue import known_minimum
@@ -253,5 +254,5 @@ def _picture(name: str, caption: str, figure: Figure) -> Picture:
 def _write(path: Path, content: str | bytes) -> Path:
     """Write bytes, so that line ends are the same on every system."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    write_output(path, content.encode() if isinstance(content, str) else content)
     return path

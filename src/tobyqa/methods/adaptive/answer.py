@@ -44,9 +44,11 @@ def answer(b: Belief) -> _Answer:
     """A wider fit and the position in its region that it recommends.
 
     Of two: around the centre, and around the best place that a comparison has
-    confirmed. The safer one is given, the second if they cannot be compared.
+    confirmed. The safer one is given, the second if they cannot be compared. After the
+    first points alone the start is no better known than the others.
     """
-    if not b.s.compare:
+    has_probe_only = b.iterations == 1
+    if has_probe_only or not b.s.compare:
         return _latest(b)
     best = int(b.rows_at(b.best.x)[-1])
     at_best = replace(b, B=b.best.B)

@@ -9,6 +9,7 @@ import numpy as np
 
 BELIEVED, GUESSED = 1.0, 3.0  # prior std of log nu: a noise stated, and one guessed
 _GUESS = 0.01  # of the range of the first readings
+_LEAST = 1e-207  # readings of up to 1e100 divided by it are still numbers
 _DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
 
@@ -63,4 +64,4 @@ def credible_noise(spread: float) -> float:
 
 def digits(value: float) -> float:
     """What a reading of this size is rounded to."""
-    return max(float(np.spacing(abs(value))), 1e-100)
+    return max(float(np.spacing(abs(value))), _LEAST)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,30 +142,65 @@ def planned(b: Belief) -> Belief:
 def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
     """A step by the fit; where the gradient is not resolved, rather an exploration."""
     fitted, area = b.fitted, b.task.area
-    g, (e, Q) = fitted.g, fitted.eigen
     # The quadratic knows the centre only, the fit every reading: it says how far
     # the quadratic's step can be trusted.
     steps = np.outer(_SHORTER, face.u)
     falls = fitted.falls(steps)
     s = steps[falls.argmax()]
-    variances, directions = np.linalg.eigh(fitted.gradient_covariance)
-    unresolved = math.sqrt(max(variances[-1], 0.0)) > 0.5 * math.sqrt(g @ g)
-    explores = may_explore and unresolved
+    slope = _slope(fitted, face)
+    explores = may_explore and slope.is_unresolved
     x = fitted.window.frame.point(s)
     if explores:
-        v = directions[:, -1]
-        x = _explored(fitted, s, -v if g @ v > 0 else v, area)
+        v = slope.least_known
+        x = _explored(fitted, s, -v if fitted.g @ v > 0 else v, area)
     return Plan(
         x=x,
         predicted=max(float(falls.max()), 0.0),
-        unresolved=unresolved,
+        unresolved=slope.is_unresolved,
         explores=explores,
-        visible=float(np.maximum(0.5 * np.abs(e), np.abs(Q.T @ g)).max()),
+        visible=slope.visible,
         # A local drift leaves the gradient at the start unknown at any size.
-        blurred=unresolved
-        and variances[-1] > (_BLUR * fitted.unrest) ** 2
+        blurred=slope.is_unresolved
+        and slope.variance > (_BLUR * fitted.unrest) ** 2
         and fitted.window.is_dense
         and not fitted.components.interacts,
+    )
+
+
+class _Slope(NamedTuple):
+    """How well the gradient is known, and what there is to be seen of the function."""
+
+    variance: float  # of the gradient, along the way on which it is known least
+    least_known: Array
+    size: float
+    visible: float  # largest variation over the region
+
+    @property
+    def is_unresolved(self) -> bool:
+        return math.sqrt(max(self.variance, 0.0)) > 0.5 * self.size
+
+
+def _slope(fitted: Fit, face: Face) -> _Slope:
+    """Of the whole gradient; if that is known, of what is free at the minimum.
+
+    A slope against a wall is mostly large and says nothing of where along the wall the
+    minimum is.
+    """
+    everywhere = _slope_along(fitted, np.eye(fitted.g.size), *fitted.eigen)
+    if everywhere.is_unresolved or face.Z.shape[1] in (0, fitted.g.size):
+        return everywhere
+    return _slope_along(fitted, face.Z, face.eigen[0], face.ways)
+
+
+def _slope_along(fitted: Fit, Z: Array, e: Array, ways: Array) -> _Slope:
+    """Of the part along the columns of Z, where the Hessian has these eigenpairs."""
+    g = Z.T @ fitted.g
+    variances, directions = np.linalg.eigh(Z.T @ fitted.gradient_covariance @ Z)
+    return _Slope(
+        variance=float(variances[-1]),
+        least_known=np.asarray(Z @ directions[:, -1]),
+        size=math.sqrt(g @ g),
+        visible=float(np.maximum(0.5 * np.abs(e), np.abs(ways.T @ fitted.g)).max()),
     )
 
 

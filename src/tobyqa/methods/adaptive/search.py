@@ -160,7 +160,7 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         noise=noise,
         spacing=spacing,
         evidence=witness(samples, old, new, noise.unit, spacing),
-        best=Place(task.x0, B),
+        best=Place(samples.points[new], B),  # the start as it could be set
         fitted=fitted,
         plan=Plan(task.x0),
         widest=s.max_radius * task.radius,
