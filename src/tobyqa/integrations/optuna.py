@@ -1,0 +1,204 @@
+"""A sampler for Optuna's studies: its storage, its dashboard, its command line.
+
+Needs the package optuna. ::
+
+    import optuna
+    from tobyqa.integrations.optuna import TobyqaSampler
+
+    sampler = TobyqaSampler()
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, n_trials=60)
+    print(sampler.best_params(study))
+
+`study.best_params` is the luckiest trial's, by noise and drift; `best_params` of the
+sampler are what all readings together say.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import intersection_search_space
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from .. import Optimizer
+from ._study import Axis, axes_of, axis, in_study, proposed, replay
+
+
+class TobyqaSampler(BaseSampler):  # type: ignore[misc]
+    """Search the float parameters of a study; others are left to another sampler.
+
+    Parameters are searched within their limits, those with ``log=True`` by their
+    logarithms, those with a step on their grid. All that the sampler knows it has from
+    the study: any storage and any number of processes will do, and a study can be
+    continued. Failed and pruned trials are failed measurements. Where others are still
+    running, the next point is one that tells most beside them.
+
+    A reading is dated by the attribute ``"tobyqa:t"`` of its trial, if it has one, else
+    by when the trial was complete; its standard error is ``"tobyqa:sigma"``, where that
+    is known to differ from `noise`. Set them with `trial.set_user_attr`.
+
+    Parameters
+    ----------
+    x0 : dict, optional
+        Where to start, by name; the middle of the limits by default.
+    method, noise, initial_radius, options, restarts
+        As in `tobyqa.minimize`; a radius is one of logarithms where ``log=True``.
+    seed : int
+        Source of randomness; the same one in all processes of a study.
+    independent_sampler : optuna.samplers.BaseSampler, optional
+        For integers, categories and parameters that not all trials have; random by
+        default.
+    """
+
+    def __init__(
+        self,
+        x0: Mapping[str, float] | None = None,
+        *,
+        method: Any = "adaptive",
+        noise: float | None = None,
+        initial_radius: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        restarts: bool = False,
+        seed: int = 0,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        self._x0 = dict(x0 or {})
+        self._independent = independent_sampler or RandomSampler(seed=seed)
+        self._arguments = {
+            "method": method,
+            "noise": noise,
+            "initial_radius": initial_radius,
+            "options": options,
+            "restarts": restarts,
+            "rng": seed,
+            # It is the study that ends.
+            "maxfev": sys.maxsize,
+            "max_failures": sys.maxsize,
+        }
+        Optimizer([0.0], **self._arguments)  # what is wrong is said here
+
+    def optimizer(self, study: Study) -> Optimizer:
+        """The search that the finished trials have led to, for pictures and reports.
+
+        A logarithm is searched as such, and a parameter on a grid from where that
+        begins; the names of the variables say so.
+        """
+        axes = axes_of(self.infer_relative_search_space(study))
+        if not axes:
+            raise ValueError("study has no complete trial with a float parameter")
+        finished = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+        opt = self._begun(study, axes)
+        replay(opt, axes, study.get_trials(deepcopy=False, states=finished))
+        return opt
+
+    def best_params(self, study: Study) -> dict[str, float]:
+        """The parameters to use: where all readings together expect the best value."""
+        opt = self.optimizer(study)
+        axes = axes_of(self.infer_relative_search_space(study))
+        return in_study(axes, opt.result().x)
+
+    def _begun(self, study: Study, axes: Sequence[Axis]) -> Optimizer:
+        """The search before its first trial."""
+        trials = study.get_trials(deepcopy=False)
+        seen = set().union(*(trial.distributions for trial in trials))
+        if unknown := self._x0.keys() - seen:
+            raise ValueError(
+                f"x0 names {sorted(unknown)}, which are no parameters of the study; it "
+                f"has {sorted(seen)}"
+            )
+        return Optimizer(
+            [a.start(self._x0) for a in axes],
+            names=[a.label for a in axes],
+            bounds=[a.limits for a in axes],
+            resolution=[a.distribution.step for a in axes],
+            maximize=study.direction is StudyDirection.MAXIMIZE,
+            **self._arguments,
+        )
+
+    # -- what Optuna calls -----------------------------------------------------------
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial | None = None
+    ) -> dict[str, BaseDistribution]:
+        """The float parameters that all complete trials have."""
+        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        space = intersection_search_space(complete)
+        return {a.name: a.distribution for a in axes_of(space)}
+
+    def sample_relative(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        search_space: dict[str, BaseDistribution],
+    ) -> dict[str, Any]:
+        """The next point, given all trials that are finished or still run."""
+        _check_single(study)
+        axes, point = axes_of(search_space), {}
+        if axes:
+            opt, known = self._begun(study, axes), study.get_trials(deepcopy=False)
+            running = TrialState.RUNNING
+            known = [t for t in known if t.number < trial.number or t.state != running]
+            replay(opt, axes, known)
+            fixed = _fixed(axes, trial)
+            if 0 < len(fixed) < len(axes):
+                opt.fix(fixed)
+            point = in_study(axes, proposed(opt))
+        for name in search_space.keys() - point.keys():
+            point[name] = self._independent.sample_independent(
+                study, trial, name, search_space[name]
+            )
+        return point
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """The start, in the first trial; else what the other sampler says."""
+        _check_single(study)
+        searched = axis(param_name, param_distribution)
+        if searched is not None and trial.number == 0:
+            return searched.to_study(searched.start(self._x0))
+        return self._independent.sample_independent(
+            study, trial, param_name, param_distribution
+        )
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        self._independent.before_trial(study, trial)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        self._independent.after_trial(study, trial, state, values)
+
+    def reseed_rng(self) -> None:
+        self._independent.reseed_rng()
+
+
+def _check_single(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise ValueError(
+            f"study must have one objective, but has {len(study.directions)}"
+        )
+
+
+def _fixed(axes: Sequence[Axis], trial: FrozenTrial) -> dict[str, float]:
+    """Values that `study.enqueue_trial` has fixed for this trial."""
+    stated = trial.system_attrs.get("fixed_params", {})
+    return {
+        a.label: a.to_search(a.nearest(stated[a.name]))
+        for a in axes
+        if a.name in stated
+    }
