@@ -14,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from .. import Optimizer
 from .._check import LARGEST_READING
 from ..grid import fifteen_digits
+from ._ahead import proposed, suppose
 
 TIME = "tobyqa:t"  # attribute of a trial: when it was measured
 SIGMA = "tobyqa:sigma"  # the standard error of its value
@@ -84,11 +85,6 @@ def in_study(axes: Sequence[Axis], z: Iterable[float]) -> dict[str, float]:
     return {a.name: a.to_study(v) for a, v in zip(axes, z, strict=True)}
 
 
-def proposed(opt: Optimizer) -> Any:
-    """The next point; where a search has ended, its answer once more."""
-    return opt.result().x if opt.done else opt.ask().x
-
-
 def replay(opt: Optimizer, axes: Sequence[Axis], trials: Sequence[FrozenTrial]) -> None:
     """Let a search come through these trials, in the order in which they were asked.
 
@@ -107,7 +103,7 @@ def replay(opt: Optimizer, axes: Sequence[Axis], trials: Sequence[FrozenTrial]) 
             _take(opt, axes, trial)
         elif runs.get(trial.number, math.inf) <= _PATIENCE + 2 * len(runs):
             place = _place(opt, axes, trial)
-            _suppose(opt, proposed(opt) if place is None else place)
+            suppose(opt, proposed(opt) if place is None else place)
 
 
 def _place(opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial) -> Any:
@@ -133,16 +129,6 @@ def _take(opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial) -> None:
         opt.tell(opt.ask() if is_asked else place, value, _time(trial), sigma)
     elif is_asked:
         opt.tell_failed(opt.ask(), trial.state.name.lower())
-
-
-def _suppose(opt: Optimizer, z: Any) -> None:
-    """Go on as if the reading at a place were in and were what is expected there."""
-    res = opt.result()
-    values = res.history.value[~res.history.failed]
-    expected, _ = res.predict(z)
-    if not math.isfinite(expected):  # no model: the first points do not depend on it
-        expected = float(np.median(values)) if values.size else 0.0
-    opt.tell(z, expected, float(res.history.t[-1]) if len(res.history) else 0.0)
 
 
 def _time(trial: FrozenTrial) -> float:

@@ -27,7 +27,8 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from .. import Optimizer
-from ._study import Axis, axes_of, axis, in_study, proposed, replay
+from ._ahead import proposed
+from ._study import Axis, axes_of, axis, in_study, replay
 
 
 class TobyqaSampler(BaseSampler):  # type: ignore[misc]
