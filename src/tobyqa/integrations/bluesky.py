@@ -1,8 +1,8 @@
 """An optimizer for plans of bluesky-adaptive (1.0 or later) and blop, its other name.
 
 It has the methods of their protocols ``Optimizer``, ``CanRegisterSuggestions``,
-``TrialFaultAware``, ``SupportsStoppingCriteria`` and ``Checkpointable``, and imports none
-of them. ::
+``TrialFaultAware``, ``SupportsStoppingCriteria`` and ``Checkpointable``, and imports
+none of them. ::
 
     from bluesky_adaptive.plans import optimize
     from bluesky_adaptive.protocols import OptimizationProblem
