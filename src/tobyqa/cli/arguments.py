@@ -125,9 +125,15 @@ def _add_by_hand(commands: Any) -> None:
 
     ask = _add(
         commands, "ask", byhand.ask, "show the point to measure next",
-        "ask run.jsonl", "ask run.jsonl --full",
+        "ask run.jsonl", "ask run.jsonl --full", "ask run.jsonl -k 4",
     )  # fmt: skip
     _add_file(ask)
+    ask.add_argument(
+        "-k",
+        type=int,
+        metavar="K",
+        help="K points that can be measured at the same time, those that wait first",
+    )
     ask.add_argument(
         "--full",
         action="store_true",
@@ -139,9 +145,10 @@ def _add_by_hand(commands: Any) -> None:
     tell = _add(
         commands, "tell", byhand.tell, "hand in a reading",
         "tell run.jsonl -1.5", "tell run.jsonl 0.3 --sigma 0.1 --x 21,0.1",
-        "tell run.jsonl 4.89 --t 03:58",
+        "tell run.jsonl 4.89 --t 03:58", "tell run.jsonl --trial 7 -1.5",
     )  # fmt: skip
     _add_file(tell)
+    _add_trial(tell)
     tell.add_argument("value", type=number, metavar="VALUE", help="the reading")
     tell.add_argument(
         "--t",
@@ -160,11 +167,24 @@ def _add_by_hand(commands: Any) -> None:
 
     fail = _add(
         commands, "fail", byhand.fail, "say that a measurement failed",
-        "fail run.jsonl --reason 'beam lost'",
+        "fail run.jsonl --reason 'beam lost'", "fail run.jsonl --trial 7",
     )  # fmt: skip
     _add_file(fail)
+    _add_trial(fail)
     fail.add_argument("--reason", default="", metavar="TEXT", help="why")
     _add_json(fail)
+
+    give_up = _add(
+        commands, "give-up", byhand.give_up, "wait for a trial no more",
+        "give-up run.jsonl 7",
+        description="Wait for a trial no more: its reading will not come. It counts as "
+        "neither reading nor failure, and --maxfev allows for another one instead.",
+    )  # fmt: skip
+    _add_file(give_up)
+    give_up.add_argument(
+        "trial", type=int, nargs="?", metavar="TRIAL", help="its number"
+    )
+    _add_json(give_up)
 
     undo = _add(
         commands, "undo", byhand.undo, "withdraw the latest reading or change",
@@ -205,6 +225,15 @@ def _add_views(commands: Any) -> None:
 
 def _add_file(command: Any) -> None:
     command.add_argument("file", metavar="FILE", help="the run's journal")
+
+
+def _add_trial(command: Any) -> None:
+    command.add_argument(
+        "--trial",
+        type=int,
+        metavar="TRIAL",
+        help="which, if several wait for their readings: its number",
+    )
 
 
 def _add_json(command: Any) -> None:

@@ -1,0 +1,106 @@
+"""What is measured beside the plan, when several trials are out.
+
+The plan comes first, unless one of the trials that are out is at nearly the same place;
+then the step, and a longer one, if the plan is none; then explorations along the ways
+that will be known least once all those trials have come back. That is seen by a fit of
+imagined readings, each of which is what the fit expects there: they change no value,
+but what is known.
+
+=======  ===============================================================  =======
+symbol   meaning                                                          shape
+=======  ===============================================================  =======
+s        the step of the fit, in regions                                  (n,)
+U        positions of trials that are out                                 (k, n)
+=======  ===============================================================  =======
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...spacetime.fit import Fit
+from ...state import Proposal, Why
+from .belief import Belief
+from .face import lowest
+
+Array = NDArray[np.float64]
+Waiting = tuple[Array, ...]
+
+_NEAR = 0.3  # regions; a trial nearer than that tells about the same
+_SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
+_LONGER = 2.0  # steps
+_LONG = 0.9  # regions; a step to the edge may be too short
+_TRIES = 12  # ways that are drawn at random, of which the loneliest is taken
+
+
+def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
+    """The plan, or what is worth more beside the trials that are out."""
+    if proposal is not None and proposal.why is Why.COMPARISON:
+        return proposal
+    for place in b.to_come:
+        if not any(np.array_equal(place, z) for z in waiting):
+            return Proposal(place, Why.COMPARISON)
+    frame = b.fitted.window.frame
+    U = frame.u(np.array([*waiting, *b.failed]))
+    s = _step(b)
+    is_step = proposal is not None and not b.plan.explores
+    if _distance(s, U) > _NEAR:
+        if proposal is not None and is_step:
+            return proposal
+        return _proposal(b, s, Why.STEP)
+    if math.sqrt(s @ s) > _LONG and not b.plan.unresolved:
+        longer = _LONGER * s
+        if _distance(longer, U) > _LONGER * _NEAR:
+            return _proposal(b, longer, Why.STEP)
+    return _proposal(b, _exploration(b, s, U, waiting), Why.EXPLORATION)
+
+
+def _step(b: Belief) -> Array:
+    """The step that the fit would take."""
+    steps = np.outer(_SHORTER, lowest(b.fitted, b.task.area).u)
+    return np.asarray(steps[b.fitted.falls(steps).argmax()])
+
+
+def _distance(u: Array, U: Array) -> float:
+    """From the nearest of these positions."""
+    return math.sqrt(float(((U - u) ** 2).sum(axis=1).min(initial=math.inf)))
+
+
+def _proposal(b: Belief, u: Array, why: Why) -> Proposal:
+    x = b.fitted.window.frame.point(u)
+    return Proposal(x if b.task.area is None else b.task.area.nearest(x), why)
+
+
+def _exploration(b: Belief, s: Array, U: Array, waiting: Waiting) -> Array:
+    """Along the way that will be known least, away from the trials that are out."""
+    variances, directions = np.linalg.eigh(_imagined(b, waiting).gradient_covariance)
+    for v in directions.T[::-1]:
+        ways = [0.3 * s + v, 0.3 * s - v]
+        ways = [u / math.sqrt(u @ u) for u in ways]
+        u = max(ways, key=lambda u: _distance(u, U))
+        if _distance(u, U) > _NEAR:
+            return np.asarray(u)
+    rng = np.random.default_rng([b.task.seed, b.iterations, len(waiting)])
+    drawn = rng.standard_normal((_TRIES, s.size))
+    drawn /= np.linalg.norm(drawn, axis=1)[:, None]
+    drawn *= rng.uniform(0.3, 1.0, (_TRIES, 1))
+    return np.asarray(max(drawn, key=lambda u: _distance(u, U)))
+
+
+def _imagined(b: Belief, waiting: Waiting) -> Fit:
+    """The fit once these have been read, all of them now and as it expects."""
+    fitted, samples = b.fitted, b.samples
+    frame, t = fitted.window.frame, float(samples.times[-1])
+    for x in waiting:
+        reading = fitted.reading(frame.u(x), t)
+        mean, _ = fitted.predicted(reading)
+        value = frame.level + mean * fitted.noise_std
+        samples = samples.append(x, t, value, math.nan)
+        window = fitted.window.plus_newest(samples)
+        if window is None:  # so far away that it tells nothing here
+            continue
+        fitted = fitted.extended(window, reading, b.noise.spread) or fitted
+    return fitted
