@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import Optimizer, _check
+from .. import Optimizer, Trial, _check
 from .._check import LARGEST_READING
-from ._ahead import further
+from ._lost import give_up_lost
 
 Array = NDArray[np.float64]
 Row = Mapping[str, Any]
@@ -38,73 +38,94 @@ class Desk:
         self._journal, self._arguments = journal, arguments
         self._opt = Optimizer(**arguments)  # what is wrong is said here
         self._is_open = journal is None
-        self._out: dict[int, Array] = {}
-        self._next = 0
+        self._since: dict[int, int] = {}  # readings when a trial was handed out
+        self._points: dict[int, Array] = {}  # that are out, but not asked for
+        self._readings = self._registered = 0
 
     @property
     def optimizer(self) -> Optimizer:
         if not self._is_open:
             self._opt = Optimizer.open(self._journal, **self._arguments)
-            self._next = self._opt.nfev
             self._is_open = True
         return self._opt
 
     def suggest(self, k: int) -> list[dict[str, Any]]:
-        """So many new points, or ValueError if there are none."""
+        """So many new points, or ValueError if there are not as many.
+
+        Trials that an earlier process has left behind are the first of them.
+        """
         opt = self.optimizer
         if opt.done:
             raise ValueError(f"nothing to suggest, the search has ended: {opt.message}")
-        is_sequential = k == 1 and not self._out
-        points = [opt.ask().x] if is_sequential else further(opt, self._out.values(), k)
-        return [self.register(x) for x in points]
+        here = [trial for trial in opt.pending if trial.id in self._since]
+        new = [t for t in opt.ask(len(here) + k) if t.id not in self._since]
+        if len(new) < k:
+            raise ValueError(
+                f"num_points = {k} are more than the {len(new)} trials that maxfev = "
+                f"{opt.maxfev} leaves"
+            )
+        self._since |= {t.id: self._readings for t in new if t.id is not None}
+        return [self._row(trial.id, trial.x) for trial in new]
 
-    def register(self, x: Array) -> dict[str, Any]:
-        """A point that goes out, as a mapping."""
-        trial, self._next = self._next, self._next + 1
-        self._out[trial] = x
+    def register(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """Points of somebody else's with an id, negative to differ from ours."""
+        points = {-1 - self._registered - k: self._point(r) for k, r in enumerate(rows)}
+        self._registered += len(points)
+        self._points |= points
+        return [self._row(key, x) for key, x in points.items()]
+
+    def ingest(self, rows: Iterable[Row]) -> None:
+        """Take results in; if there is one that cannot be, none of them."""
+        out: dict[Any, Any] = {trial.id: trial for trial in self.optimizer.pending}
+        out |= self._points
+        readings = []
+        for row in rows:
+            if (key := _id(row)) is None:
+                place = self._point(row)
+            elif key not in out:
+                raise ValueError(
+                    f"{ID} = {key!r} is of no suggestion that is out; out are "
+                    f"{list(out)}"
+                )
+            else:
+                place = out.pop(key)
+            readings.append((place, _value(row, self.objective), _time(row)))
+        for reading in readings:
+            self._tell(*reading)
+        self._points = {key: x for key, x in self._points.items() if key in out}
+
+    def _tell(self, place: Trial | Array, value: float, t: float | None) -> None:
+        """A reading; of a point that nobody waits for a failure says nothing."""
+        opt = self.optimizer
+        if isinstance(place, Trial) and all(t.id != place.id for t in opt.pending):
+            place = place.x  # given up since
+        if isinstance(place, Trial) or abs(value) <= LARGEST_READING:
+            opt.tell(place, value, t)
+        self._readings += 1
+        before = opt.pending
+        give_up_lost(opt, self._since, self._readings)
+        waiting = {trial.id for trial in opt.pending}
+        self._points |= {int(t.id or 0): t.x for t in before if t.id not in waiting}
+
+    def fail(self, rows: Iterable[Row]) -> None:
+        """These suggestions could not be measured."""
+        out = {trial.id: trial for trial in self.optimizer.pending}
+        for row in rows:
+            self._points.pop(row[ID], None)
+            if row[ID] in out:
+                self.optimizer.tell_failed(out[row[ID]], "not measured")
+
+    def _row(self, key: Any, x: Array) -> dict[str, Any]:
+        """A point as a mapping."""
         names = self.optimizer.names
-        return {**dict(zip(names, x.tolist(), strict=True)), ID: trial}
+        return {**dict(zip(names, x.tolist(), strict=True)), ID: key}
 
-    def point(self, row: Row) -> Array:
+    def _point(self, row: Row) -> Array:
         """The variables of a row."""
         names = self.optimizer.names
         if missing := [name for name in names if name not in row]:
             raise ValueError(f"{dict(row)} lacks the variables {', '.join(missing)}")
-        return np.array([float(row[name]) for name in names])
-
-    def ingest(self, rows: Iterable[Row]) -> None:
-        """Take results in; if there is one that cannot be, none of them."""
-        out = dict(self._out)
-        readings: list[tuple[Array, float, float | None]] = []
-        for row in rows:
-            if (trial := _id(row)) is None:
-                x = self.point(row)
-            elif trial not in out:
-                raise ValueError(
-                    f"{ID} = {trial!r} is of no suggestion that is out; out are "
-                    f"{sorted(self._out)}"
-                )
-            else:
-                x = out.pop(trial)
-            readings.append((x, _value(row, self.objective), _time(row)))
-        self._out = out
-        for x, value, t in readings:
-            self._tell(x, value, t)
-
-    def fail(self, rows: Sequence[Row]) -> None:
-        """These suggestions could not be measured."""
-        for row in rows:
-            if (x := self._out.pop(_id(row), None)) is not None:
-                self._tell(x, math.nan, None)
-
-    def _tell(self, x: Array, value: float, t: float | None) -> None:
-        """A reading, or a failure of what the search has asked for."""
-        opt = self.optimizer
-        is_asked = not opt.done and np.array_equal(opt.ask().x, x)
-        if abs(value) <= LARGEST_READING:
-            opt.tell(opt.ask() if is_asked else x, value, t)
-        elif is_asked:
-            opt.tell_failed(opt.ask(), "no value", t)
+        return np.array([_check.finite(name, row[name]) for name in names])
 
 
 def _is_missing(value: Any) -> bool:

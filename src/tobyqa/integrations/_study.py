@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from .. import Optimizer
+from .. import Optimizer, Trial
 from .._check import LARGEST_READING
 from ..grid import fifteen_digits
-from ._ahead import proposed, suppose
+from ._lost import give_up_lost
+
+Array = NDArray[np.float64]
 
 TIME = "tobyqa:t"  # attribute of a trial: when it was measured
 SIGMA = "tobyqa:sigma"  # the standard error of its value
-
-_FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-_PATIENCE = 10  # later trials that may be finished while one runs, and 2 per such trial
 
 
 @dataclass(frozen=True)
@@ -85,50 +85,81 @@ def in_study(axes: Sequence[Axis], z: Iterable[float]) -> dict[str, float]:
     return {a.name: a.to_study(v) for a, v in zip(axes, z, strict=True)}
 
 
-def replay(opt: Optimizer, axes: Sequence[Axis], trials: Sequence[FrozenTrial]) -> None:
-    """Let a search come through these trials, in the order in which they were asked.
+def next_point(opt: Optimizer) -> tuple[Trial | None, Array]:
+    """A new trial and its point; of a search that has ended, its answer once more."""
+    if opt.done:
+        return None, opt.result().x
+    trial = opt.ask(len(opt.pending) + 1)[-1]
+    return trial, trial.x
 
-    One that still runs is taken to have read what is expected there, so that others are
-    asked elsewhere; one that many later ones have overtaken is taken to be lost.
+
+def replay(
+    opt: Optimizer,
+    axes: Sequence[Axis],
+    trials: Sequence[FrozenTrial],
+    before: FrozenTrial | None = None,
+) -> None:
+    """Let a search come through what has happened in a study, as it happened.
+
+    Up to the moment when the trial `before` began, so that its point depends on nothing
+    else and is found again by every later replay.
     """
     _check_times(trials)
-    overtaken = 0
-    runs = {trial.number: 0 for trial in trials if trial.state is TrialState.RUNNING}
-    for trial in reversed(trials):
-        overtaken += trial.state in _FINISHED
-        if trial.number in runs:
-            runs[trial.number] = overtaken
+    asked: dict[int, Trial | None] = {}
+    since: dict[int, int] = {}
+    readings = 0
+    for moment, trial in _events(trials):
+        if before is not None and moment >= (before.datetime_start, before.number, 0):
+            break
+        if trial.number in asked:
+            _take(opt, axes, trial, asked[trial.number])
+            readings += 1
+            give_up_lost(opt, since, readings)
+        else:
+            asked[trial.number] = waiting = _asked(opt, axes, trial)
+            if waiting is not None and waiting.id is not None:
+                since[waiting.id] = readings
+
+
+def _events(trials: Iterable[FrozenTrial]) -> list[tuple[Any, FrozenTrial]]:
+    """Beginnings and ends of trials, in the order of time."""
+    events = []
     for trial in trials:
-        if trial.state in _FINISHED:
-            _take(opt, axes, trial)
-        elif runs.get(trial.number, math.inf) <= _PATIENCE + 2 * len(runs):
-            place = _place(opt, axes, trial)
-            suppose(opt, proposed(opt) if place is None else place)
+        began, ended = trial.datetime_start, trial.datetime_complete
+        if began is not None or ended is not None:
+            events.append(((began or ended, trial.number, 0), trial))
+        if ended is not None:
+            events.append(((ended, trial.number, 1), trial))
+    return sorted(events, key=lambda event: event[0])
 
 
-def _place(opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial) -> Any:
-    """Where a trial is in the search, bit by bit if it was proposed; None: nowhere."""
-    if any(trial.distributions.get(a.name) != a.distribution for a in axes):
-        return None
-    point = {a.name: trial.params[a.name] for a in axes}
-    z = proposed(opt)
-    if in_study(axes, z) == point:
-        return z
-    return np.array([a.to_search(point[a.name]) for a in axes])
+def _asked(opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial) -> Trial | None:
+    """What was asked for when a trial began; None: it was put elsewhere."""
+    waiting, x = next_point(opt)
+    point = in_study(axes, x)
+    seen = point | trial.params if trial.state is TrialState.RUNNING else trial.params
+    if all(seen.get(name) == value for name, value in point.items()):
+        return waiting
+    if waiting is not None:
+        opt.give_up(waiting)
+    return None
 
 
-def _take(opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial) -> None:
-    """Tell a finished trial, as the answer to what is asked for if it is there."""
-    place = _place(opt, axes, trial)
-    if place is None:
-        return
-    is_asked = not opt.done and np.array_equal(place, opt.ask().x)
+def _take(
+    opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial, waiting: Trial | None
+) -> None:
+    """Tell a finished trial: the answer to what was asked for, or another reading."""
+    waits = waiting is not None and any(each.id == waiting.id for each in opt.pending)
     value = trial.value if trial.state is TrialState.COMPLETE else math.nan
-    if value is not None and abs(value) <= LARGEST_READING:
-        sigma = trial.user_attrs.get(SIGMA)
-        opt.tell(opt.ask() if is_asked else place, value, _time(trial), sigma)
-    elif is_asked:
-        opt.tell_failed(opt.ask(), trial.state.name.lower())
+    assert value is not None
+    if abs(value) <= LARGEST_READING:
+        if all(trial.distributions.get(a.name) == a.distribution for a in axes):
+            x = np.array([a.to_search(trial.params[a.name]) for a in axes])
+            sigma = trial.user_attrs.get(SIGMA)
+            opt.tell(waiting if waits else x, value, _time(trial), sigma)
+    elif waits:
+        assert waiting is not None
+        opt.tell_failed(waiting, trial.state.name.lower())
 
 
 def _time(trial: FrozenTrial) -> float:

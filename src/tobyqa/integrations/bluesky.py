@@ -98,8 +98,7 @@ class TobyqaOptimizer:
 
     def register_suggestions(self, suggestions: Sequence[Row]) -> list[dict[str, Any]]:
         """Give points of one's own an ``"_id"``."""
-        points = [self._desk.point(row) for row in suggestions]
-        return [self._desk.register(x) for x in points]
+        return self._desk.register(suggestions)
 
     def register_failures(self, suggestions: Sequence[Row]) -> None:
         """Say that these could not be measured."""

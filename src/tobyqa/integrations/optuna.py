@@ -27,8 +27,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from .. import Optimizer
-from ._ahead import proposed
-from ._study import Axis, axes_of, axis, in_study, replay
+from ._study import Axis, axes_of, axis, in_study, next_point, replay
 
 
 class TobyqaSampler(BaseSampler):  # type: ignore[misc]
@@ -85,7 +84,7 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         Optimizer([0.0], **self._arguments)  # what is wrong is said here
 
     def optimizer(self, study: Study) -> Optimizer:
-        """The search that the finished trials have led to, for pictures and reports.
+        """The search that the trials so far have led to, for pictures and reports.
 
         A logarithm is searched as such, and a parameter on a grid from where that
         begins; the names of the variables say so.
@@ -93,9 +92,8 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         axes = axes_of(self.infer_relative_search_space(study))
         if not axes:
             raise ValueError("study has no complete trial with a float parameter")
-        finished = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
         opt = self._begun(study, axes)
-        replay(opt, axes, study.get_trials(deepcopy=False, states=finished))
+        replay(opt, axes, study.get_trials(deepcopy=False))
         return opt
 
     def best_params(self, study: Study) -> dict[str, float]:
@@ -142,14 +140,14 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         _check_single(study)
         axes, point = axes_of(search_space), {}
         if axes:
-            opt, known = self._begun(study, axes), study.get_trials(deepcopy=False)
-            running = TrialState.RUNNING
-            known = [t for t in known if t.number < trial.number or t.state != running]
-            replay(opt, axes, known)
+            opt = self._begun(study, axes)
+            others = study.get_trials(deepcopy=False)
+            others = [each for each in others if each.number != trial.number]
+            replay(opt, axes, others, before=trial)
             fixed = _fixed(axes, trial)
             if 0 < len(fixed) < len(axes):
                 opt.fix(fixed)
-            point = in_study(axes, proposed(opt))
+            point = in_study(axes, next_point(opt)[1])
         for name in search_space.keys() - point.keys():
             point[name] = self._independent.sample_independent(
                 study, trial, name, search_space[name]
