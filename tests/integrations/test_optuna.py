@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tobyqa import Optimizer
 
@@ -216,6 +218,25 @@ def test_the_first_points_are_measured_once_however_many_run():
     assert study.sampler.optimizer(study).nfev == 6
 
 
+@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=25))
+def test_a_sampler_that_knows_nothing_goes_on_as_one_that_was_there(steps):
+    """Whatever runs at once, ends in whatever order, and fails."""
+    studies = [study_of(), study_of()]
+    running = [[], []]
+    for which, fails in steps:
+        studies[1].sampler = TobyqaSampler(START, noise=0.01)
+        for study, trials in zip(studies, running, strict=True):
+            if which >= len(trials):
+                trials.append(study.ask(LIMITS))
+                continue
+            trial = trials.pop(which)
+            if fails:
+                study.tell(trial, state=TrialState.FAIL)
+            else:
+                measure(study, trial)
+    assert points(studies[0]) == points(studies[1])
+
+
 def test_threads_share_a_sampler():
     study = study_of()
 
@@ -290,6 +311,15 @@ def test_a_start_of_no_parameter_is_an_error():
     run(study, 1)
     with pytest.raises(ValueError, match=r"x0 names \['z'\]"):
         study.ask(LIMITS)
+
+
+def test_a_sampler_can_be_used_for_one_study_after_the_other():
+    sampler = TobyqaSampler(START, noise=0.01)
+    first, second = study_of(sampler), study_of(sampler)
+    for _ in range(12):
+        run(first, 1)
+        run(second, 1)
+    assert points(first) == points(second) == run(study_of(), 12)
 
 
 def test_a_study_without_a_complete_trial_has_no_answer():

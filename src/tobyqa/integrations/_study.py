@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -80,86 +82,112 @@ def axes_of(space: Mapping[str, BaseDistribution]) -> list[Axis]:
     return [each for each in found if each is not None]
 
 
-def in_study(axes: Sequence[Axis], z: Iterable[float]) -> dict[str, float]:
-    """A point of the search as parameters."""
-    return {a.name: a.to_study(v) for a, v in zip(axes, z, strict=True)}
+Event = tuple[tuple[datetime, int, bool], FrozenTrial]  # time, number, is it the end
 
 
-def next_point(opt: Optimizer) -> tuple[Trial | None, Array]:
-    """A new trial and its point; of a search that has ended, its answer once more."""
-    if opt.done:
-        return None, opt.result().x
-    trial = opt.ask(len(opt.pending) + 1)[-1]
-    return trial, trial.x
-
-
-def replay(
-    opt: Optimizer,
-    axes: Sequence[Axis],
-    trials: Sequence[FrozenTrial],
-    before: FrozenTrial | None = None,
-) -> None:
-    """Let a search come through what has happened in a study, as it happened.
-
-    Up to the moment when the trial `before` began, so that its point depends on nothing
-    else and is found again by every later replay.
-    """
-    _check_times(trials)
-    asked: dict[int, Trial | None] = {}
-    since: dict[int, int] = {}
-    readings = 0
-    for moment, trial in _events(trials):
-        if before is not None and moment >= (before.datetime_start, before.number, 0):
-            break
-        if trial.number in asked:
-            _take(opt, axes, trial, asked[trial.number])
-            readings += 1
-            give_up_lost(opt, since, readings)
-        else:
-            asked[trial.number] = waiting = _asked(opt, axes, trial)
-            if waiting is not None and waiting.id is not None:
-                since[waiting.id] = readings
-
-
-def _events(trials: Iterable[FrozenTrial]) -> list[tuple[Any, FrozenTrial]]:
+def events(trials: Iterable[FrozenTrial]) -> list[Event]:
     """Beginnings and ends of trials, in the order of time."""
-    events = []
+    found: list[Event] = []
     for trial in trials:
         began, ended = trial.datetime_start, trial.datetime_complete
         if began is not None or ended is not None:
-            events.append(((began or ended, trial.number, 0), trial))
+            found.append(((began or ended, trial.number, False), trial))
         if ended is not None:
-            events.append(((ended, trial.number, 1), trial))
-    return sorted(events, key=lambda event: event[0])
+            found.append(((ended, trial.number, True), trial))
+    return sorted(found, key=lambda event: event[0])
 
 
-def _asked(opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial) -> Trial | None:
-    """What was asked for when a trial began; None: it was put elsewhere."""
-    waiting, x = next_point(opt)
-    point = in_study(axes, x)
-    seen = point | trial.params if trial.state is TrialState.RUNNING else trial.params
-    if all(seen.get(name) == value for name, value in point.items()):
-        return waiting
-    if waiting is not None:
-        opt.give_up(waiting)
-    return None
+class Story:
+    """A search that has come through what happened in a study, as it happened.
+
+    A trial depends on nothing that came after its beginning, so that the same points
+    are found again by every process and whenever the story is told anew.
+    """
+
+    def __init__(self, opt: Optimizer, axes: Sequence[Axis]) -> None:
+        self.opt, self.axes = opt, axes
+        self._past: list[Any] = []  # moments that it has come through
+        self._asked: dict[int, tuple[Trial | None, dict[str, float], bool]] = {}
+        self._since: dict[int, int] = {}  # readings when a trial was asked for
+        self._readings = 0
+
+    def leads_to(self, events: Sequence[Event]) -> bool:
+        """Whether its past is how these began."""
+        past = events[: len(self._past)]
+        if [moment for moment, _ in past] != self._past:
+            return False
+        asked = ((self._asked[trial.number], trial) for _, trial in past)
+        return all(_is_at(trial, point) == is_at for (_, point, is_at), trial in asked)
+
+    def go_on(self, events: Sequence[Event]) -> None:
+        """Come through the rest of these."""
+        for moment, trial in events[len(self._past) :]:
+            self._past.append(moment)
+            if moment[2]:
+                self._take(trial)
+            else:
+                self._ask(trial)
+
+    def next_point(self, trial: FrozenTrial) -> dict[str, float]:
+        """Where a trial that has begun is to be measured."""
+        stated = trial.system_attrs.get("fixed_params", {})  # by `study.enqueue_trial`
+        fixed = {
+            a.label: a.to_search(a.nearest(stated[a.name]))
+            for a in self.axes
+            if a.name in stated
+        }
+        if self.opt.done or not 0 < len(fixed) < len(self.axes):
+            return self._asked[trial.number][1]
+        opt = copy.deepcopy(self.opt)
+        opt.fix(fixed)
+        return self._in_study(opt.ask(len(opt.pending) + 1)[-1].x)
+
+    def _in_study(self, z: Array) -> dict[str, float]:
+        return {a.name: a.to_study(v) for a, v in zip(self.axes, z, strict=True)}
+
+    def _ask(self, trial: FrozenTrial) -> None:
+        """Ask for a trial as it begins; what was put elsewhere is not waited for."""
+        opt, waiting = self.opt, None
+        if not opt.done:
+            waiting = opt.ask(len(opt.pending) + 1)[-1]
+        x = opt.result().x if waiting is None else waiting.x
+        point = self._in_study(x)
+        is_at = _is_at(trial, point)
+        if waiting is not None and is_at:
+            self._since[waiting.id or 0] = self._readings
+        elif waiting is not None:
+            opt.give_up(waiting)
+            waiting = None
+        self._asked[trial.number] = waiting, point, is_at
+
+    def _take(self, trial: FrozenTrial) -> None:
+        """Tell a trial that has ended, as what was asked for or as another reading."""
+        waiting = self._asked[trial.number][0]
+        if waiting is not None and all(t.id != waiting.id for t in self.opt.pending):
+            waiting = None  # given up since
+        value = trial.value if trial.state is TrialState.COMPLETE else math.nan
+        if value is not None and abs(value) <= LARGEST_READING:
+            place = waiting or self._place(trial)
+            if place is not None:
+                self.opt.tell(place, value, _time(trial), trial.user_attrs.get(SIGMA))
+        elif waiting is not None:
+            self.opt.tell_failed(waiting, trial.state.name.lower())
+        self._readings += 1
+        give_up_lost(self.opt, self._since, self._readings)
+
+    def _place(self, trial: FrozenTrial) -> Array | None:
+        """Where a trial is in the search; None: it has not all its variables."""
+        if any(trial.distributions.get(a.name) != a.distribution for a in self.axes):
+            return None
+        return np.array([a.to_search(trial.params[a.name]) for a in self.axes])
 
 
-def _take(
-    opt: Optimizer, axes: Sequence[Axis], trial: FrozenTrial, waiting: Trial | None
-) -> None:
-    """Tell a finished trial: the answer to what was asked for, or another reading."""
-    waits = waiting is not None and any(each.id == waiting.id for each in opt.pending)
-    value = trial.value if trial.state is TrialState.COMPLETE else math.nan
-    assert value is not None
-    if abs(value) <= LARGEST_READING:
-        if all(trial.distributions.get(a.name) == a.distribution for a in axes):
-            x = np.array([a.to_search(trial.params[a.name]) for a in axes])
-            sigma = trial.user_attrs.get(SIGMA)
-            opt.tell(waiting if waits else x, value, _time(trial), sigma)
-    elif waits:
-        assert waiting is not None
-        opt.tell_failed(waiting, trial.state.name.lower())
+def _is_at(trial: FrozenTrial, point: Mapping[str, float]) -> bool:
+    """Whether a trial is at a point, as far as one knows while it runs."""
+    known = trial.params
+    if trial.state is TrialState.RUNNING:
+        known = {**point, **known}
+    return all(known.get(name) == value for name, value in point.items())
 
 
 def _time(trial: FrozenTrial) -> float:
@@ -169,7 +197,7 @@ def _time(trial: FrozenTrial) -> float:
     return float(trial.datetime_complete.timestamp())
 
 
-def _check_times(trials: Sequence[FrozenTrial]) -> None:
+def check_times(trials: Sequence[FrozenTrial]) -> None:
     """Times must be on one clock."""
     complete = [t for t in trials if t.state is TrialState.COMPLETE]
     without = [t.number for t in complete if TIME not in t.user_attrs]

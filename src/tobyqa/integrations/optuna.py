@@ -16,7 +16,9 @@ sampler are what all readings together say.
 
 from __future__ import annotations
 
+import copy
 import sys
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +29,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from .. import Optimizer
-from ._study import Axis, axes_of, axis, in_study, next_point, replay
+from ._study import Axis, Story, axes_of, axis, check_times, events
 
 
 class TobyqaSampler(BaseSampler):  # type: ignore[misc]
@@ -69,6 +71,7 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         independent_sampler: BaseSampler | None = None,
     ) -> None:
         self._x0 = dict(x0 or {})
+        self._told: deque[Story] = deque(maxlen=1)  # the latest: a study only goes on
         self._independent = independent_sampler or RandomSampler(seed=seed)
         self._arguments = {
             "method": method,
@@ -89,18 +92,40 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         A logarithm is searched as such, and a parameter on a grid from where that
         begins; the names of the variables say so.
         """
-        axes = axes_of(self.infer_relative_search_space(study))
-        if not axes:
-            raise ValueError("study has no complete trial with a float parameter")
-        opt = self._begun(study, axes)
-        replay(opt, axes, study.get_trials(deepcopy=False))
-        return opt
+        return copy.deepcopy(self._story(study).opt)
 
     def best_params(self, study: Study) -> dict[str, float]:
         """The parameters to use: where all readings together expect the best value."""
-        opt = self.optimizer(study)
-        axes = axes_of(self.infer_relative_search_space(study))
-        return in_study(axes, opt.result().x)
+        story = self._story(study)
+        best = zip(story.axes, story.opt.result().x, strict=True)
+        return {a.name: a.to_study(v) for a, v in best}
+
+    def _story(
+        self,
+        study: Study,
+        space: Mapping[str, BaseDistribution] | None = None,
+        until: FrozenTrial | None = None,
+    ) -> Story:
+        """What has happened in a study; up to the moment when a trial begins."""
+        if space is None:
+            space = self.infer_relative_search_space(study)
+        axes, trials = axes_of(space), study.get_trials(deepcopy=False)
+        if not axes:
+            raise ValueError("study has no complete trial with a float parameter")
+        check_times(trials)
+        past = events(trials)
+        if until is not None:
+            end = until.datetime_start, until.number, False
+            past = [event for event in past if event[0] <= end]
+        try:
+            story = self._told.pop()  # from here on no other thread has it
+        except IndexError:
+            story = None
+        if story is None or story.axes != axes or not story.leads_to(past):
+            story = Story(self._begun(study, axes), axes)
+        story.go_on(past)
+        self._told.append(story)
+        return story
 
     def _begun(self, study: Study, axes: Sequence[Axis]) -> Optimizer:
         """The search before its first trial."""
@@ -138,16 +163,9 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """The next point, given all trials that are finished or still run."""
         _check_single(study)
-        axes, point = axes_of(search_space), {}
-        if axes:
-            opt = self._begun(study, axes)
-            others = study.get_trials(deepcopy=False)
-            others = [each for each in others if each.number != trial.number]
-            replay(opt, axes, others, before=trial)
-            fixed = _fixed(axes, trial)
-            if 0 < len(fixed) < len(axes):
-                opt.fix(fixed)
-            point = in_study(axes, next_point(opt)[1])
+        point: dict[str, Any] = {}
+        if axes_of(search_space):
+            point = self._story(study, search_space, until=trial).next_point(trial)
         for name in search_space.keys() - point.keys():
             point[name] = self._independent.sample_independent(
                 study, trial, name, search_space[name]
@@ -191,13 +209,3 @@ def _check_single(study: Study) -> None:
         raise ValueError(
             f"study must have one objective, but has {len(study.directions)}"
         )
-
-
-def _fixed(axes: Sequence[Axis], trial: FrozenTrial) -> dict[str, float]:
-    """Values that `study.enqueue_trial` has fixed for this trial."""
-    stated = trial.system_attrs.get("fixed_params", {})
-    return {
-        a.label: a.to_search(a.nearest(stated[a.name]))
-        for a in axes
-        if a.name in stated
-    }
