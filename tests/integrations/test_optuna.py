@@ -223,6 +223,8 @@ def test_a_sampler_that_knows_nothing_goes_on_as_one_that_was_there(steps):
     """Whatever runs at once, ends in whatever order, and fails."""
     studies = [study_of(), study_of()]
     running = [[], []]
+    for study in studies:
+        run(study, 1)  # from here on the parameters are known
     for which, fails in steps:
         studies[1].sampler = TobyqaSampler(START, noise=0.01)
         for study, trials in zip(studies, running, strict=True):
