@@ -76,7 +76,7 @@ def _proposal(b: Belief, u: Array, why: Why) -> Proposal:
 
 def _exploration(b: Belief, s: Array, U: Array, waiting: Waiting) -> Array:
     """Along the way that will be known least, away from the trials that are out."""
-    variances, directions = np.linalg.eigh(_imagined(b, waiting).gradient_covariance)
+    _, directions = np.linalg.eigh(_imagined(b, waiting).gradient_covariance)
     for v in directions.T[::-1]:
         ways = [0.3 * s + v, 0.3 * s - v]
         ways = [u / math.sqrt(u @ u) for u in ways]
