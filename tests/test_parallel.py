@@ -1,4 +1,4 @@
-"""Several trials at once: what is asked, in which order it may come back, what stays."""
+"""Several trials at once: what is asked, in which order they come back, what stays."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from typing import Any
 from .books import Trial
 from .child import WINDOW, Ending, Job, run_plainly
 from .journal import JournalError
-from .minimize import Measurement
+from .measurement import Measurement
 from .protocol import LONGEST_LINE, parse_output
 from .running import Notes
 from .supervised import run_supervised
