@@ -36,7 +36,7 @@ class StopAfter:
 
 @dataclass(frozen=True)
 class Deadly:
-    """Kills the process it is in, at the same points each time, so many times in all."""
+    """Kills the process it is in: at so many points, there each time."""
 
     folder: str
     deaths: int

@@ -1,4 +1,4 @@
-"""`minimize(workers=...)`: threads, processes, a Dask cluster; nobody's death is lost."""
+"""`minimize(workers=...)`: threads, processes, a Dask cluster, and those that die."""
 
 from __future__ import annotations
 

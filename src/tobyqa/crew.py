@@ -58,8 +58,8 @@ def _size(executor: Any) -> int:
         if isinstance(size, int) and size > 0:
             return size
     client = getattr(executor, "_client", None)  # Dask's
-    if client is not None and (size := sum(client.nthreads().values())) > 0:
-        return int(size)
+    if client is not None:
+        return max(1, int(sum(client.nthreads().values())))
     raise ValueError(
         f"workers: {type(executor).__name__} does not tell how many workers it has; "
         "say it too: workers=(executor, 8)"
@@ -153,6 +153,10 @@ def crew_of(workers: Workers) -> Iterator[Crew]:
             own.shutdown(wait=is_complete, cancel_futures=True)
 
 
-def called(fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
-    """What a worker does."""
+def called(fun: Callable[..., Any], x: Any, args: tuple[Any, ...], trial: int) -> Any:
+    """What a worker does.
+
+    The trial's number makes each call another one: Dask takes equal calls for one and
+    the same, and would give a place that is measured again its first reading.
+    """
     return fun(x, *args)

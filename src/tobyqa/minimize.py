@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _check
 from .books import Trial
-from .crew import Workers, checked_workers
+from .crew import Workers, called, checked_workers
 from .inflight import evaluate_side_by_side
 from .journal import StrPath
 from .measurement import tell_outcome
@@ -200,7 +200,11 @@ def minimize(
                 if several is None:
                     _evaluate_all(opt, fun, args, after)
                 else:
-                    evaluate_side_by_side(opt, fun, args, several, after)
+
+                    def call(trial: Trial) -> tuple[Any, ...]:
+                        return called, fun, trial.x.copy(), args, trial.id
+
+                    evaluate_side_by_side(opt, call, several, after)
         except KeyboardInterrupt:
             opt.stop(Status.STOPPED)
         except StopIteration:
