@@ -121,7 +121,7 @@ class Program:
             stdin=json.dumps(point).encode() + b"\n",
             timeout=self.timeout,
             max_output=self.max_output,
-            notes=self.notes if self.notes is None else self.notes.of_slot(slot or 0),
+            notes=self.notes.of_slot(slot) if self.notes and slot else self.notes,
             leash=self.leash,
         )
 
