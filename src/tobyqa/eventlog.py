@@ -203,12 +203,13 @@ class EventLog:
         journal.close()
 
     def ask(self, k: int) -> tuple[Trial, ...]:
-        """The first `k` trials that wait, new ones among them; fewer if the budget ends.
+        """The first `k` trials that wait, new ones among them if the budget allows.
 
         The first of new ones is the proposal, unless that waits.
         """
         while len(self.books.pending) < k and self.books.has_room:
             books, question = self.books, self.course.question
+            assert question.why is not None
             question.place.x.flags.writeable = False
             beside = "own" if question.is_proposal else "further"
             self.record(

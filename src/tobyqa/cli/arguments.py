@@ -107,6 +107,19 @@ def _add_run(commands: Any) -> None:
         help="keep the last K lines of a failed program's standard error, 500 "
         "characters at most (3 by default; 0: none, if secrets may be in them)",
     )
+    command.add_argument(
+        "--parallel",
+        type=int,
+        metavar="K",
+        help="run K programs at the same time; each has the number of its slot, 0 to "
+        "K - 1, in TOBYQA_SLOT",
+    )
+    command.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="run them on the workers of a Dask cluster, whose scheduler is there: as "
+        "many as these have threads, or --parallel",
+    )
     command.add_argument("--quiet", action="store_true", help="no progress lines")
     _add_json(command)
 
@@ -244,7 +257,8 @@ def _add_json(command: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    more = "journal timeout retries max_output stderr_lines program".split()
+    more = "journal timeout retries max_output stderr_lines parallel dask".split()
+    more.append("program")
     flags = search_flags(args, *more)
     settings = merged(args.runfile, flags)
     return run(settings, args.argv, json=args.json, quiet=args.quiet)

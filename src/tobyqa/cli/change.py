@@ -8,8 +8,8 @@ from typing import Any
 
 from ..knobs import parse_named
 from ..optimizer import Optimizer
-from .flags import number
 from .byhand import say_next
+from .flags import number
 from .show import as_json, facts, say
 
 Add = Callable[..., Any]
@@ -120,8 +120,8 @@ def _changed(
         left = {trial.id for trial in opt.pending}
         for trial in waiting:
             if trial.id not in left:
-                text = "is given up: no reading is wanted there any more"
-                say(f"trial {trial.id} {text}")
+                why = "no reading is wanted there any more"
+                say(f"trial {trial.id} is given up: {why}")
         say(text(opt))
         if opt.done:
             say(opt.message)

@@ -125,7 +125,10 @@ def progress_line(opt: Optimizer) -> str:
     parts = [f"{count} trials", f"value {with_error(res.fun, res.fun_std)}"]
     if math.isfinite(res.drift_rate):
         parts.append(f"drift {_rate(opt, res.t, res.drift_rate)}")
-    return "  ".join([*parts, f"at {at}"])
+    parts.append(f"at {at}")
+    if running := opt.pending:
+        parts.append(f"running {', '.join(str(trial.id) for trial in running)}")
+    return "  ".join(parts)
 
 
 def is_date(opt: Optimizer, t: float) -> bool:

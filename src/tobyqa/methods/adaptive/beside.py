@@ -16,7 +16,7 @@ import numpy as np
 from ...spacetime.fit import Fit
 from ...spacetime.window import relative_variances
 from ...state import Observation, Why
-from .belief import Belief, Plan
+from .belief import Belief
 
 _BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _MOST_FAILED = 50  # further points that are remembered

@@ -2,9 +2,8 @@
 
 The plan comes first, unless one of the trials that are out is at nearly the same place;
 then the step, and a longer one, if the plan is none; then explorations along the ways
-that will be known least once all those trials have come back. That is seen by a fit of
-imagined readings, each of which is what the fit expects there: they change no value,
-but what is known.
+that will be known least once all those trials have come back: readings that are still
+out are counted in, as `imagined` does it.
 
 =======  ===============================================================  =======
 symbol   meaning                                                          shape
@@ -21,7 +20,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...spacetime.fit import Fit
+from ...spacetime.imagined import gradient_covariance_with
+from ...spacetime.window import FARTHEST
 from ...state import Proposal, Why
 from .belief import Belief
 from .face import lowest
@@ -76,8 +76,7 @@ def _proposal(b: Belief, u: Array, why: Why) -> Proposal:
 
 def _exploration(b: Belief, s: Array, U: Array, waiting: Waiting) -> Array:
     """Along the way that will be known least, away from the trials that are out."""
-    variances, directions = np.linalg.eigh(_imagined(b, waiting).gradient_covariance)
-    for v in directions.T[::-1]:
+    for v in _known_least(b, waiting):
         ways = [0.3 * s + v, 0.3 * s - v]
         ways = [u / math.sqrt(u @ u) for u in ways]
         u = max(ways, key=lambda u: _distance(u, U))
@@ -90,17 +89,14 @@ def _exploration(b: Belief, s: Array, U: Array, waiting: Waiting) -> Array:
     return np.asarray(max(drawn, key=lambda u: _distance(u, U)))
 
 
-def _imagined(b: Belief, waiting: Waiting) -> Fit:
-    """The fit once these have been read, all of them now and as it expects."""
-    fitted, samples = b.fitted, b.samples
-    frame, t = fitted.window.frame, float(samples.times[-1])
-    for x in waiting:
-        reading = fitted.reading(frame.u(x), t)
-        mean, _ = fitted.predicted(reading)
-        value = frame.level + mean * fitted.noise_std
-        samples = samples.append(x, t, value, math.nan)
-        window = fitted.window.plus_newest(samples)
-        if window is None:  # so far away that it tells nothing here
-            continue
-        fitted = fitted.extended(window, reading, b.noise.spread) or fitted
-    return fitted
+def _known_least(b: Belief, waiting: Waiting) -> Array:
+    """Ways by how little will be known of the gradient along them, one per row.
+
+    Trials so far away that they tell nothing here are left out.
+    """
+    fitted = b.fitted
+    U = fitted.window.frame.u(np.array(waiting))
+    U = U[np.einsum("ij,ij->i", U, U) < FARTHEST**2]
+    now = np.full(len(U), b.samples.times[-1])
+    _, directions = np.linalg.eigh(gradient_covariance_with(fitted, U, now))
+    return np.asarray(directions.T[::-1])
