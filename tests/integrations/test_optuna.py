@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tobyqa import Optimizer
@@ -218,6 +218,7 @@ def test_the_first_points_are_measured_once_however_many_run():
     assert study.sampler.optimizer(study).nfev == 6
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=25))
 def test_a_sampler_that_knows_nothing_goes_on_as_one_that_was_there(steps):
     """Whatever runs at once, ends in whatever order, and fails."""
