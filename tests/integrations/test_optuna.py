@@ -1,4 +1,4 @@
-"""Optuna's own cases for samplers, and what a study of ours must hold."""
+"""What a study of Optuna's with our sampler must hold."""
 
 from __future__ import annotations
 
@@ -54,23 +54,6 @@ def points(study):
 def study_of(sampler=None, **arguments):
     sampler = TobyqaSampler(START, noise=0.01) if sampler is None else sampler
     return optuna.create_study(sampler=sampler, **arguments)
-
-
-# Optuna's own ------------------------------------------------------------------------
-
-cases = pytest.importorskip(
-    "optuna.testing.pytest_samplers", reason="this optuna has no cases for samplers"
-)
-
-
-class TestOptunasOwnCases(
-    cases.BasicSamplerTestCase,
-    cases.RelativeSamplerTestCase,
-    cases.SingleOnlySamplerTestCase,
-):
-    @pytest.fixture
-    def sampler(self):
-        return TobyqaSampler
 
 
 # One trial after the other -----------------------------------------------------------
