@@ -233,7 +233,9 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
             if is_beside(reading):
                 taken_of(places, reading)
                 b = replace(b, B=judged(b, planned_by, reading) * b.B)
-                b = replace(next_plan(b), plan=plan, to_come=tuple(places))
+                b = next_plan(b)
+                plan = replace(b.plan, x=place, revisits=True)
+                b = replace(b, plan=plan, to_come=tuple(places))
         b = replace(b, repeats=b.repeats + 1)
     return b, True
 
