@@ -9,5 +9,6 @@ module            for
 ``optiprofiler``  benchmarks of OptiProfiler
 ================  ============================================================
 
-SciPy's ``minimize``, ``basinhopping`` and ``dual_annealing`` take `tobyqa.scipy_method`.
+SciPy's ``minimize``, ``basinhopping`` and ``dual_annealing`` take
+`tobyqa.scipy_method`.
 """
