@@ -132,7 +132,7 @@ def test_status_is_readable(tmp_path, tobyqa):
     assert rows["failure"] == "the last one: beam lost"
     np.testing.assert_array_equal(facts["x"], res.x)
     assert facts["drift_rate_std"] == res.drift_rate_std
-    assert facts["pending"]["id"] == 30
+    assert [trial["id"] for trial in facts["pending"]] == [30]
     assert (facts["nfev"], facts["nfail"], facts["readings"]) == (30, 1, 29)
 
 
@@ -224,7 +224,7 @@ def test_without_matplotlib_the_extra_is_named(tmp_path, command):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
-    assert "pip install 'tobyqa[plot]'" in done.stderr
+    assert "pip install matplotlib" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -111,6 +111,7 @@ class Question(NamedTuple):
     is_own: bool
     why: Why | None = None  # if not for the method's own reasons
     is_exhausted: bool = False  # all settings near by were measured often enough
+    is_proposal: bool = True  # not a further point beside it
 
 
 @dataclass(frozen=True)

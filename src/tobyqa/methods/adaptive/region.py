@@ -37,9 +37,12 @@ def size_change(b: Belief, planned_by: Fit) -> float:
         factor = min(factor, 0.7)  # look closer
     if b.plan.visible < max(5.0, b.task.x0.size) * planned_by.unrest:
         factor = max(factor, 1.2)  # differences must stand out of the noise
-    if factor > 1.0 and not has_gained:
-        factor = min(factor, max(1.0, b.widest / float(np.linalg.norm(b.B, 2))))
-    return factor
+    return factor if has_gained else capped(b, factor)
+
+
+def capped(b: Belief, factor: float) -> float:
+    """The change, but no region that is wider than ever."""
+    return min(factor, max(1.0, b.widest / float(np.linalg.norm(b.B, 2))))
 
 
 def resized(b: Belief, factor: float) -> Belief:
