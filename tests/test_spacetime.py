@@ -50,7 +50,9 @@ class Choice:
             noise=1.0,
             spacing=1.0,
             all_times=all_times,
-            aside=aside,
+            left_out=np.flatnonzero(
+                [any((p == x).all() for x in aside) for p in points]
+            ),
         )
         u = (points - points[self.centre]) / B.diagonal()
         self.far = np.linalg.norm(u, axis=1)

@@ -87,9 +87,15 @@ def improve(
     """
     if local:
         fitted = _with_local_drift(fitted, spread)
+    fitted = _searched(fitted, spread, sweeps, within)
     low, high = within["log_q"]
-    if low < high and not local:
-        fitted = _with_jumps(_other_drift(fitted, spread), spread)
+    if local or not low < high:
+        return fitted
+    other = _with_jumps(_other_drift(fitted, spread), spread)
+    return fitted if other is fitted else _searched(other, spread, sweeps, within)
+
+
+def _searched(fitted: Fit, spread: float, sweeps: int, within: Limits) -> Fit:
     has_b = fitted.components.interacts
     free = [name for name in within if has_b or name != "log_b"]
     # Where the noise is misjudged, so are they, together.

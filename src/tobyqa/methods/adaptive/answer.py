@@ -18,7 +18,7 @@ from .belief import Belief
 from .centre import best_row, explains_readings
 from .face import Face, lowest
 from .noise import Noise
-from .precision import precision, refined, wider
+from .precision import precision, refined
 
 Array = NDArray[np.float64]
 _Answer = tuple[Fit, Array]  # a fit and a position in its region
@@ -131,7 +131,6 @@ def in_user_units(
     window = fitted.window
     scale = fitted.noise_std
     back = window.frame.back
-    t = wider(fitted, spread)
     face = lowest(fitted, area)
     known = precision(face, refined(face, area), spread, minima)
     x_cov = known.covariance
@@ -146,11 +145,11 @@ def in_user_units(
         x_cov=x_cov,
         t=now,
         fun=value,
-        fun_std=t * value_std,
+        fun_std=value_std,
         jac=scale * (back.T @ fitted.slope_at(u)),
         hess=scale * (back.T @ fitted.curvature_at(u) @ back),
         drift_rate=scale * rate,
-        drift_rate_std=t * scale * rate_std,
+        drift_rate_std=scale * rate_std,
         drift=DriftCurve(times, scale * drift, scale * drift_std),
         noise_std=scale,
         surface=FitSurface.of(fitted),

@@ -129,7 +129,9 @@ class Belief:
         u = fitted.window.frame.u(samples.points[-1])
         functional = fitted.reading(u, float(samples.times[-1]))
         expected = fitted.predicted(functional)
-        doubts = self._doubted(samples, u, expected) if self.s.robust else self.doubts
+        doubts = self.doubts
+        if self.s.robust and reading.answers:
+            doubts = self._doubted(samples, u, expected)
         is_doubted = len(doubts.suspects) > len(self.doubts.suspects)
         again = np.array_equal(samples.points[-1], samples.points[old])
         again = again and not is_doubted

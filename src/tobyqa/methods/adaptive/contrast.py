@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import gls
-from ...kernels import integrated_wiener, walk_between
+from ...kernels import integrated_wiener
 from ...spacetime.window import Rows, relative_variances
 from .belief import Belief
 from .noise import BELIEVED, credible_noise, digits
@@ -28,8 +28,6 @@ Array = NDArray[np.float64]
 _SURE = 5.0  # standard errors of a difference between two rates
 _LONGEST = 1e30  # spacings
 _RESTLESS = (0.02, 0.14, 1.0, 7.0, 30.0)  # drifts, per spacing
-_STEPS = (1.0, 7.0, 50.0)  # of drifts that walk
-_AS_WELL = 3.0  # times what the lines leave over: so much is no difference
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 
 
@@ -54,7 +52,7 @@ def contrast(b: Belief, rival: Array) -> Lead:
     times = b.samples.times
     if all(np.ptp(times[rows]) > 0.0 for rows in (here, there)):
         lines = _lines(b, here, there)
-        drifts_apart = _is_sure(lines) and not _is_jump(b, here, there, lines)
+        drifts_apart = _is_sure(lines)
         if b.local or drifts_apart:
             return Lead(*_errors(lines, [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
     here, there = here[-2:], there[-1:]
@@ -63,10 +61,9 @@ def contrast(b: Belief, rival: Array) -> Lead:
     louder = b.fitted.noise_std / b.noise.unit
     noise = b.noise.unit * min(max(louder, b.noise.least), b.noise.most)
     at, t = _columns(b, here, there, first)
-    chosen = b.fitted.components
+    q = math.exp(b.fitted.components.log_q)
     X = np.column_stack([at, t / max(float(t.max()), 1e-300)])
-    K = _common(t, math.exp(chosen.log_q), walks=chosen.walks)
-    levels = _solved(b, np.append(here, there), X, K, noise)
+    levels = _solved(b, np.append(here, there), X, q, t, noise, BELIEVED)
     return Lead(*_errors(levels, [-1.0, 1.0, 0.0]))
 
 
@@ -81,19 +78,6 @@ def _is_sure(lines: gls.Solution) -> bool:
     return left <= credible_noise(BELIEVED) and seen > _SURE * max(left, 1.0)
 
 
-def _is_jump(b: Belief, here: Rows, there: Rows, lines: gls.Solution) -> bool:
-    """Whether a jump of the baseline, common to both places, explains as much."""
-    at, t = _columns(b, here, there, float(b.samples.times[0]))
-    rows = np.append(here, there)
-    noise = _known_noise(b, rows)
-    straight = t / np.abs(t).max()
-    still = np.zeros((t.size, t.size))
-    jumps = [np.column_stack([at, straight, t >= since]) for since in np.unique(t)[1:]]
-    others = [_solved(b, rows, X, still.copy(), noise) for X in jumps]
-    left = min(other.misfit * other.nu for other in others)
-    return left <= _AS_WELL**2 * max(lines.misfit * lines.nu, 1.0)
-
-
 def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
     """Two places with a rate of their own, in units of the whole time.
 
@@ -103,31 +87,16 @@ def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
     at, t = _columns(b, here, there, float(b.samples.times[0]))
     X = np.hstack([at, at * (t / np.abs(t).max())[:, None]])
     rows = np.append(here, there)
-    noise, chosen = _known_noise(b, rows), b.fitted.components
-    least = 0.0 if chosen.walks else math.exp(chosen.log_q)
-    restless = [_common(t - t.min(), q) for q in (least, *_RESTLESS) if q >= least]
-    restless += [_common(t - t.min(), q, walks=True) for q in _STEPS]
-    solutions = [_solved(b, rows, X, K, noise) for K in restless]
-    return min(solutions, key=lambda solution: solution.criterion)
-
-
-def _known_noise(b: Belief, rows: Rows) -> float:
-    """Of these readings; no fit, so no need of more digits than they have."""
+    # No fit, so no need of more digits than the readings have.
+    rounding = digits(float(np.abs(b.samples.values[rows]).max()))
     known = b.fitted.noise_std if b.noise.is_guessed else b.noise.stated
-    return max(known, digits(float(np.abs(b.samples.values[rows]).max())))
-
-
-def _common(t: Array, q: float, *, walks: bool = False) -> Array:
-    """Covariance of a wandering that both places share.
-
-    In units of the whole time: a pause of weeks must not cost the digits.
-    """
-    whole = max(float(t.max()), 1e-300)
-    t = t / whole
-    variance, kernel = (q * whole**1.5) ** 2, integrated_wiener(t)
-    if walks:
-        variance, kernel = q**2 * whole, walk_between(t, t)
-    return np.asarray(min(variance, _ANYTHING) * kernel)
+    noise = max(known, rounding)
+    least = math.exp(b.fitted.components.log_q)
+    solutions = [
+        _solved(b, rows, X, q, t - t.min(), noise, BELIEVED)
+        for q in (least, *(q for q in _RESTLESS if q > least))
+    ]
+    return min(solutions, key=lambda solution: solution.criterion)
 
 
 def _columns(b: Belief, here: Rows, there: Rows, since: float) -> tuple[Array, Array]:
@@ -139,10 +108,15 @@ def _columns(b: Belief, here: Rows, there: Rows, since: float) -> tuple[Array, A
     return at, np.clip(t, -longest, longest) / b.spacing
 
 
-def _solved(b: Belief, rows: Rows, X: Array, K: Array, noise: float) -> gls.Solution:
+def _solved(
+    b: Belief, rows: Rows, X: Array, q: float, t: Array, noise: float, spread: float
+) -> gls.Solution:
     y = (b.samples.values[rows] - b.samples.values[rows[0]]) / noise
     own = relative_variances(b.samples.sigmas[rows], noise)
-    solution = gls.solve(K, own, np.asfortranarray(X), y, BELIEVED)
+    # In units of the whole time: a pause of weeks must not cost the digits.
+    whole = max(float(t.max()), 1e-300)
+    K = min((q * whole**1.5) ** 2, _ANYTHING) * integrated_wiener(t / whole)
+    solution = gls.solve(K, own, np.asfortranarray(X), y, spread)
     assert solution is not None
     return solution
 

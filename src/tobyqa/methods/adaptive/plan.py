@@ -104,7 +104,7 @@ def _recentred(b: Belief, row: int) -> Belief:
         b,
         noise=replace(noise, unit=unit),
         centre=centre,
-        accepted=centre == b.newest,
+        accepted=np.array_equal(b.samples.points[centre], b.samples.points[-1]),
     )
     return replace(b, fitted=b.fit_around(centre, components))
 

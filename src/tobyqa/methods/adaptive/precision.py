@@ -108,6 +108,7 @@ def precision(
             return Precision(unknown, None)
         late = slice(-_LATE * u.size, None)
         farthest = moves[late][squares[late].argmax()]
+        farthest[~moved.any(axis=1)] = 0.0
         C = C + np.multiply.outer(farthest, farthest)
     return Precision(0.5 * (C + C.T), None)
 
