@@ -183,12 +183,12 @@ def test_a_restless_drift_of_both_places_seldom_drives_them_apart(spread, q):
     t = np.array([0.0, 5.0, 30.0, 50.0, 51.0, 52.0])
     places = np.array([HERE, HERE, THERE, HERE, THERE, HERE])
     wander = np.linalg.cholesky(integrated_wiener(t) + 1e-9 * np.eye(6))
-    b, apart = belief(SampleSet.of(places, t, 0.0 * t), spread=spread, q=q), 0
+    apart = 0
     for seed in range(300):
         drawn = np.random.default_rng(seed).normal(size=(2, 6))
         values = NOISE * (q * wander @ drawn[0] + drawn[1])
-        samples = SampleSet.of(places, t, values)
-        apart += contrast(replace(b, samples=samples), THERE).drifts_apart
+        b = belief(SampleSet.of(places, t, values), spread=spread, q=q)
+        apart += contrast(b, THERE).drifts_apart
     assert apart <= 3
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 BELIEVED, GUESSED = 1.0, 3.0  # prior std of log nu: a noise stated, and one guessed
-_GUESS = 0.003  # of the range of the first readings
+_GUESS = 0.01  # of the range of the first readings
 _LEAST = 1e-207  # readings of up to 1e100 divided by it are still numbers
 _DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
