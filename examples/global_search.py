@@ -44,7 +44,7 @@ def hopping(local: str, seed: int = 0) -> tuple[np.ndarray, int]:
     found = basinhopping(
         fun,
         [1.1, -1.9],
-        niter=25,
+        niter=20,
         stepsize=1.0,
         minimizer_kwargs=LOCAL[local],
         rng=seed,
