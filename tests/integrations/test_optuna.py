@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -257,6 +258,20 @@ def test_without_a_time_of_its_own_a_trial_is_dated_by_its_completion():
     study.tell(trial, 1.0)
     (t,) = study.sampler.optimizer(study).result().history.t
     assert t == study.trials[0].datetime_complete.timestamp()
+
+
+def test_trials_that_were_added_are_readings():
+    study = study_of()
+    known = {"x": 0.25, "y": 0.5}
+    for begin, end in ((1, 2), (4, 3)):  # clocks of machines may differ
+        trial = optuna.trial.create_trial(params=known, distributions=LIMITS, value=1.0)
+        trial.datetime_start = datetime(2020, 1, 1, begin)
+        trial.datetime_complete = datetime(2020, 1, 1, end)
+        study.add_trial(trial)
+    history = study.sampler.optimizer(study).result().history
+    assert history.x.tolist() == [[0.25, 0.5]] * 2
+    assert np.diff(history.t).tolist() == [3600.0]
+    assert tuple(study.ask(LIMITS).params.values()) == (1.0, -1.0)
 
 
 def test_a_standard_error_of_its_own_is_taken_over():
