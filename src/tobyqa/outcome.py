@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .certainty import confidence, suspects_of, weighed
 from .eventlog import EventLog
 from .result import DriftCurve, Result
 from .rows import history
@@ -26,8 +27,12 @@ def result_of(log: EventLog) -> Result:
     seen = history(log.course.rows, setup.x0.size)
     best = seen.best(maximize=space.maximize)
     start = space.to_user(setup.task.x0)
+    estimate = setup.searcher.estimate(state)
+    suspects = suspects_of(space, seen, estimate.doubtful)
     return Result(
-        **in_user_terms(space, setup.searcher.estimate(state)),
+        **in_user_terms(space, estimate),
+        confidence=confidence(space, estimate),
+        suspects=suspects,
         names=list(setup.names),
         units=list(setup.units),
         success=log.status.success,
@@ -38,7 +43,7 @@ def result_of(log: EventLog) -> Result:
         nfail=int(seen.failed.sum()),
         x_best_observed=start if best is None else seen.x[best].copy(),
         fun_best_observed=math.nan if best is None else float(seen.value[best]),
-        history=seen,
+        history=weighed(seen, suspects),
         method=str(setup.searcher),
     )
 

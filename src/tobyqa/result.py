@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,15 @@ class Status(Enum):
         return self is Status.SETTLED
 
 
+class Suspect(NamedTuple):
+    """A reading that the answer leaves out, since all others deny it."""
+
+    row: int  # of the history
+    value: float
+    expected: float  # by the others, at its place and time
+    sigmas: float  # how far off it is, in standard errors of that
+
+
 @dataclass(frozen=True)
 class History:
     """Every event of a search, in order; rows of a failed reading hold NaN values.
@@ -80,6 +89,7 @@ class History:
     radius: Array  # (N,) size of the region, or length of the next step, after it
     gradient: Array  # (N,) norm of the gradient at the centre after it
     gradient_std: Array  # (N,) standard error of that gradient
+    weight: Array  # (N,) 0 for readings that the answer leaves out, and for failed ones
 
     def __len__(self) -> int:
         return int(self.t.shape[0])
@@ -119,10 +129,15 @@ class Result(OptimizeResult):  # type: ignore[misc]
     Attributes
     ----------
     x, x_std, x_cov : ndarray
-        The recommended point, and the standard error and covariance, by noise alone,
-        of the model's own minimum, which need not be `x`; NaN where the model's Hessian
-        is not positive definite, which is common with few readings. Zero for what is
-        fixed and, by ``adaptive``, across constraints that hold at the minimum.
+        The recommended point, and the standard error and covariance of the model's own
+        minimum, which need not be `x`. By ``adaptive`` they count what is not known of
+        gradient and curvature and beyond the quadratic, and are NaN where the minimum
+        is not determined (`confidence` says why); zero across constraints that hold
+        there. By ``paper`` they are by noise alone, NaN where its Hessian is not
+        positive definite. Zero for what is fixed.
+    confidence : str
+        Whether the minimum is determined: "determined", "valley: ..." with the way
+        along which it is not, or "not yet: ...".
     names, units : list of str
         What the variables are called and measured in.
     active : list of str
@@ -130,8 +145,12 @@ class Result(OptimizeResult):  # type: ignore[misc]
     fun : float
         The model's estimate of the objective at `x` and time `t`, drift included; not
         the luckiest reading.
-    fun_std, noise_std : float
-        Standard errors of `fun` and of a single reading.
+    fun_std, noise_std, noise_std_std : float
+        Standard errors of `fun`, of a single reading, and of that one itself; the last
+        is NaN by ``paper``.
+    suspects : list of Suspect
+        Readings that the answer leaves out, since all others deny them: row of the
+        history, value, what was expected, and how many standard errors it is off.
     t : float
         The time to which `fun` refers: that of the latest reading in the last fit.
     success, status, message : bool, int, str
@@ -170,6 +189,9 @@ class Result(OptimizeResult):  # type: ignore[misc]
     fun: float
     fun_std: float
     noise_std: float
+    noise_std_std: float
+    confidence: str
+    suspects: list[Suspect]
     t: float
     success: bool
     status: int

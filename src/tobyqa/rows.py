@@ -52,4 +52,5 @@ def history(rows: Sequence[Row], n: int) -> History:
         radius=np.array([row.gauges.radius for row in rows]),
         gradient=np.array([row.gauges.gradient for row in rows]),
         gradient_std=np.array([row.gauges.gradient_std for row in rows]),
+        weight=np.array([0.0 if o.failed else 1.0 for o in seen]),
     )

@@ -50,6 +50,7 @@ def result_rows(res: Mapping[str, Any]) -> Rows:
     rows = answer_rows(res)
     if math.isfinite(res.get("noise_std", math.nan)):
         rows.append(("noise", f"{res['noise_std']:.3g} per reading"))
+    rows += suspect_rows(res)
     if "history" in res:
         rows.append(("readings", _readings(res)))
     elif "nfev" in res:
@@ -104,8 +105,19 @@ def _point_rows(res: Mapping[str, Any]) -> Rows:
     elif math.isnan(res.get("drift_rate", 0.0)):
         rows.append(("", "that is the best reading: there is no model yet"))
     elif "x_std" in res and np.isnan(std).any():
-        rows.append(("", "its error is not known: the model has no minimum"))
+        why = res.get("confidence") or "the model has no minimum"
+        rows.append(("", f"its error is not known: {why}"))
     return rows
+
+
+def suspect_rows(res: Mapping[str, Any]) -> Rows:
+    """Readings that the answer leaves out."""
+    texts = [
+        f"reading {suspect.row}: {suspect.value:.6g} instead of about "
+        f"{suspect.expected:.4g}, {suspect.sigmas:.0f} standard errors off; left out"
+        for suspect in res.get("suspects", [])
+    ]
+    return [("" if k else "suspect", text) for k, text in enumerate(texts)]
 
 
 def _drift(res: Mapping[str, Any]) -> str:

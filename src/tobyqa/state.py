@@ -135,6 +135,15 @@ class State(Generic[M]):
         return self.verdict is not None and self.verdict.accepted
 
 
+class Doubtful(NamedTuple):
+    """A reading that is in no fit."""
+
+    t: float
+    value: float
+    expected: float  # by all the others
+    sigmas: float  # how far off it is, in standard errors
+
+
 @dataclass(frozen=True)
 class Estimate:
     """The answer as the model sees it, at time `t`, in the search's variables."""
@@ -151,7 +160,10 @@ class Estimate:
     drift_rate_std: float
     drift: DriftCurve
     noise_std: float
+    noise_std_std: float = math.nan
     drift_is_local: bool = False
+    open_way: Array | None = None  # along which the minimum is not determined
+    doubtful: tuple[Doubtful, ...] = ()
     surface: Surface | None = None  # the model itself; None: there is none yet
 
     def fields(self) -> dict[str, Any]:
@@ -159,6 +171,7 @@ class Estimate:
         return {
             name: value.copy() if isinstance(value, np.ndarray) else value
             for name, value in vars(self).items()
+            if name not in ("open_way", "doubtful")
         }
 
 

@@ -19,6 +19,7 @@ from ..books import Trial
 from ..limits import constraint_text, limits
 from ..optimizer import Optimizer
 from ..result import Result
+from ..shown import suspect_rows
 from ..space import Space
 from ..state import Why
 from ..text import one_line, printable
@@ -91,7 +92,7 @@ def facts(opt: Optimizer) -> dict[str, Any]:
     res, space = run.result, run.space
     fields = (
         "x x_std active fun fun_std t drift_rate drift_rate_std drift_is_local "
-        "noise_std nfev nfail nit "
+        "noise_std noise_std_std confidence nfev nfail nit "
         "success status message x_best_observed fun_best_observed method"
     )
     return {
@@ -106,6 +107,7 @@ def facts(opt: Optimizer) -> dict[str, Any]:
         "readings": int((~res.history.failed).sum()),
         "pending": [trial_facts(opt, trial) for trial in pending],
         "advice": advice(run).text,
+        "suspects": [suspect._asdict() for suspect in res.suspects],
         **{key: res[key] for key in fields.split()},
     }
 
@@ -216,7 +218,8 @@ def _answer_rows(opt: Optimizer, res: Result, space: Space) -> list[tuple[str, s
         rows.append(("", LOCAL_DRIFT))
     if math.isfinite(res.noise_std):
         rows.append(("noise", f"{res.noise_std:.3g} per reading"))
-    return rows
+    rows.append(("minimum", res.confidence))
+    return [*rows, *suspect_rows(res)]
 
 
 def _limit_rows(opt: Optimizer, space: Space) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from .._version import __version__
 from ..advice import has_model, has_reading
 from ..result import Status
 from ..rounding import keeps_digits, settable
+from ..shown import suspect_rows
 from ..text import printable
 from ..view import LOCAL_DRIFT, Run, rounded, with_error
 
@@ -35,6 +36,8 @@ def facts(run: Run) -> dict[str, Any]:
         "active": [printable(name) for name in result.active],
         **{key: _plain(result[key]) for key in _NUMBERS},
         "drift_is_local": result.drift_is_local,
+        "confidence": printable(result.confidence),
+        "suspects": [suspect._asdict() for suspect in result.suspects],
         "success": bool(result.success),
         "status": result.status,
         "status_name": run.status.name,
@@ -102,6 +105,13 @@ def summary(run: Run) -> list[tuple[str, str]]:
         rows.append(("Drift over x", LOCAL_DRIFT))
     if math.isfinite(result.noise_std):
         rows.append(("Noise of one reading", f"{result.noise_std:.3g}"))
+    if has_model(run):
+        what = "Maximum" if run.maximize else "Minimum"
+        rows.append((what, printable(result.confidence)))
+    rows += [
+        ("Reading left out" if k == 0 else "", text)
+        for k, (_, text) in enumerate(suspect_rows(result))
+    ]
     failed = f", {result.nfail} of them failed" if result.nfail else ""
     budget = run.setup.get("maxfev")
     limit = f" of at most {budget}" if budget else ""

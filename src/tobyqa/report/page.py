@@ -251,6 +251,8 @@ def _remark(run: Run, k: int) -> str:
         remarks.append("not asked for")
     if history.accepted[k]:
         remarks.append("new centre")
+    if not history.weight[k]:
+        remarks.append("left out: all others deny it")
     return ", ".join(remarks)
 
 

@@ -85,6 +85,12 @@ class Fit:
         """Estimated standard deviation of a reading, in the user's units."""
         return self.window.frame.noise * math.sqrt(self.solution.nu)
 
+    def noise_error(self, spread: float) -> float:
+        """Standard error of `noise_std`, by the curvature of its log likelihood."""
+        m, p = self.solution.X_w.shape
+        bend = max(1, m - p) * self.solution.misfit + 2.0 / spread**2
+        return self.noise_std * math.sqrt(0.5 / bend)
+
     @property
     def is_off(self) -> bool:
         """Whether the readings are much louder than the fit takes them to be."""

@@ -24,6 +24,7 @@ from .changed import changed
 from .first import first_further
 from .further import further
 from .options import Options
+from .recheck import doubtful
 from .search import probe_length, search
 
 Array = NDArray[np.float64]
@@ -89,4 +90,8 @@ class Adaptive(Options):
         estimate = in_user_units(
             *chosen, belief.task.area, belief.noise.spread, belief.minima
         )
-        return replace(estimate, drift_is_local=belief.local)
+        return replace(
+            estimate,
+            drift_is_local=belief.local,
+            doubtful=doubtful(belief, chosen[0]),
+        )

@@ -152,5 +152,7 @@ def in_user_units(
         drift_rate_std=scale * rate_std,
         drift=DriftCurve(times, scale * drift, scale * drift_std),
         noise_std=scale,
+        noise_std_std=fitted.noise_error(spread),
+        open_way=known.open_way,
         surface=FitSurface.of(fitted),
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...spacetime.fit import Fit
 from ...spacetime.strange import of_newest, strangest
 from ...spacetime.window import relative_variances
+from ...state import Doubtful
 from .belief import PATIENT, Belief, Place
 
 Array = NDArray[np.float64]
@@ -63,15 +67,7 @@ def doubting(b: Belief) -> Belief:
 
 def _acquitted(b: Belief) -> Belief:
     """With suspects in the fit that it can explain by now."""
-    frame = b.fitted.window.frame
-    fine = []
-    for row in b.doubts.rows:
-        u = frame.u(b.samples.points[row])
-        expected = b.fitted.predicted(b.fitted.reading(u, float(b.samples.times[row])))
-        own = float(relative_variances(b.samples.sigmas[[row]], frame.noise)[0])
-        y = float(frame.y(b.samples.values[[row]])[0])
-        if of_newest(b.fitted, y, own, *expected, b.noise.spread) < 0.0:
-            fine.append(row)
+    fine = [row for row in b.doubts.rows if _seen(b, b.fitted, row).strangeness < 0.0]
     return b.believing(*fine) if fine else b
 
 
@@ -87,19 +83,43 @@ def _without(b: Belief, row: int, strangeness: float) -> Belief:
             return before
         lowest = places[before.fitted.smooth[places].argmin()]
         b = replace(b, centre=int(window.rows[lowest]), accepted=False)
-    fitted = b.fit_around(b.centre, before.fitted.components)
-    fitted = b.improved(fitted, PATIENT)
-    frame = fitted.window.frame
-    expected = fitted.predicted(
-        fitted.reading(frame.u(b.samples.points[row]), float(b.samples.times[row]))
-    )
-    own = float(relative_variances(b.samples.sigmas[[row]], frame.noise)[0])
-    y = float(frame.y(b.samples.values[[row]])[0])
-    strangeness = of_newest(fitted, y, own, *expected, b.noise.spread)
-    if not b.doubts.denies(strangeness):
+    fitted = b.improved(b.fit_around(b.centre, before.fitted.components), PATIENT)
+    if not b.doubts.denies(_seen(b, fitted, row).strangeness):
         return before
     if not b.rows_at(b.best.x).size:
         b = replace(b, best=Place(b.centre_point, b.B))
     is_alone = not b.rows_at(b.samples.points[row]).size
     b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
     return replace(b, recheck=row if is_alone else None)
+
+
+class _Seen(NamedTuple):
+    """A reading beside what a fit without it expects, relative to the noise."""
+
+    above: float
+    error: float
+    strangeness: float
+
+
+def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
+    frame, samples = fitted.window.frame, b.samples
+    u = frame.u(samples.points[row])
+    functional = fitted.reading(u, float(samples.times[row]))
+    mean, variance = fitted.predicted(functional)
+    own = float(relative_variances(samples.sigmas[[row]], frame.noise)[0])
+    y = float(frame.y(samples.values[[row]])[0])
+    strangeness = of_newest(fitted, y, own, mean, variance, b.noise.spread)
+    return _Seen(
+        y / math.sqrt(fitted.nu) - mean, math.sqrt(variance + own), strangeness
+    )
+
+
+def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
+    """The suspects beside what the answer's fit expects there."""
+    found = []
+    for row in b.doubts.rows:
+        t, value = float(b.samples.times[row]), float(b.samples.values[row])
+        seen = _seen(b, fitted, row)
+        expected = value - fitted.noise_std * seen.above
+        found.append(Doubtful(t, value, expected, abs(seen.above) / seen.error))
+    return tuple(found)
