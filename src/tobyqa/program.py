@@ -107,7 +107,7 @@ class Program:
             detail = f"; standard error: {complaint}" if complaint else ""
             raise ProgramError(f"{error}{detail}") from None
 
-    def _job(self, trial: Trial, slot: int | None) -> Job:
+    def _job(self, trial: Trial, slot: int | None = None) -> Job:
         values = [float(v) for v in trial.x]
         texts = self._texts(trial)
         point = dict(zip(self.names, values, strict=True))

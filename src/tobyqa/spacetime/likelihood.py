@@ -39,11 +39,11 @@ _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guess
 _USUAL_LENGTH = math.log(4.0)  # regions
 _CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
 _STEADY = 0.0  # log q of a walk: steps of a noise level
-_WALKS = 20.0  # -2 log of the odds that a drift walks
+_WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
 _A_JUMP = 40.0  # the same for a jump: anywhere, of any height
 _MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that walks
-_STEPS, _BENDS = (0.0, 2.0), (-2.0, 0.0)  # log q: first guesses of either kind
+_STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
 
@@ -91,7 +91,7 @@ def improve(
     low, high = within["log_q"]
     if local or not low < high:
         return fitted
-    other = _with_jumps(_other_drift(fitted, spread), spread)
+    other = _with_jumps(_other_drift(fitted, spread, within), spread)
     return fitted if other is fitted else _searched(other, spread, sweeps, within)
 
 
@@ -160,15 +160,18 @@ def _with_jumps(fitted: Fit, spread: float) -> Fit:
     return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
 
 
-def _other_drift(fitted: Fit, spread: float) -> Fit:
+def _other_drift(fitted: Fit, spread: float, within: Limits) -> Fit:
     """The same fit, or one whose drift walks instead of bending, or the other way."""
     walks = not fitted.components.walks
-    guesses = _STEPS if walks else _BENDS
-    trials = [
-        fit(fitted.window, replace(fitted.components, log_q=q, walks=walks), spread)
-        for q in guesses
-    ]
-    return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
+    best = fitted
+    for q in _STEPS if walks else _BENDS:
+        other = replace(fitted.components, log_q=q, walks=walks)
+        trial = fit(fitted.window, bounded(other, within), spread)
+        if trial is not None:
+            names = ("log_q",)
+            trial, _ = _line_search(trial, _score(trial), names, spread, within)
+            best = min(best, trial, key=_score)
+    return best
 
 
 def _score(fitted: Fit) -> float:

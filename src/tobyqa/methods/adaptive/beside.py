@@ -17,7 +17,7 @@ from ...spacetime.fit import Fit
 from ...spacetime.window import relative_variances
 from ...state import Observation, Why
 from .belief import Belief
-from .region import capped
+from .region import capped, resized
 
 _BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _MOST_FAILED = 50  # further points that are remembered
@@ -33,16 +33,25 @@ def after_failure(b: Belief, reading: Observation) -> Belief:
     return replace(b, failed=(*b.failed, reading.x)[-_MOST_FAILED:])
 
 
-def size_change_beside(b: Belief, before: Fit, reading: Observation) -> float:
-    """How the region is to change after a reading beside the plan.
+def resized_beside(b: Belief, before: Fit, reading: Observation) -> Belief:
+    """The belief with its region changed after a reading beside the plan.
 
     `before`: the fit just before it.
     """
     flight = reading.flight
     then = None if flight is None else flight.standing
-    if flight is None or not isinstance(then, Belief):
-        return 1.0
-    factor = _judged(b, before, then, flight.proposal.why)
+    # Of plans older than one that has been judged: the region has gone on from there.
+    if flight is None or not isinstance(then, Belief) or then.iterations < b.judged:
+        return b
+    change = _size_change(b, before, then, flight.proposal.why)
+    if change == 1.0:
+        return b
+    return replace(resized(b, change), judged=then.iterations)
+
+
+def _size_change(b: Belief, before: Fit, then: Belief, why: Why) -> float:
+    """How the region is to change by what it was when the trial was asked for."""
+    factor = _judged(b, before, then, why)
     plan = then.plan
     if plan.blurred and b.s.focus:
         factor = min(factor, 0.7)

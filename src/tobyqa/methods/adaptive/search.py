@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..._check import LARGEST_COORDINATE
 from ...result import Status
 from ...samples import SampleSet
-from ...spacetime.fit import Fit, fit
+from ...spacetime.fit import fit
 from ...spacetime.likelihood import start_components
 from ...spacetime.window import window_around, window_size
 from ...state import (
@@ -34,7 +34,7 @@ from ...state import (
 )
 from ..first_points import first_ways
 from .belief import Belief, Place, Plan
-from .beside import after_failure, is_beside, size_change_beside
+from .beside import after_failure, is_beside, resized_beside
 from .centre import witness
 from .contrast import contrast
 from .first import first_missing, is_complete
@@ -70,11 +70,15 @@ def pursue(b: Belief) -> Asking[None]:
             continue
         goes_back = False
         if reading is not None and (reading.answers or is_beside(reading)):
-            change = judged(b, planned_by, reading)
-            b = resized(b, change)  # before anything can interrupt
+            change = 1.0
+            if reading.answers:
+                change = size_change(b, planned_by)
+                b = replace(resized(b, change), judged=b.iterations - 1)
+            else:
+                b = resized_beside(b, planned_by, reading)
+            # All that is before anything can interrupt.
             waited += 1
-            turned_down = change < 1.0 and not plan.explores and reading.answers
-            rival = rival_of(b, turned_down=turned_down)
+            rival = rival_of(b, turned_down=change < 1.0 and not plan.explores)
             if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
                 is_centre = np.array_equal(rival, b.centre_point)
                 b, has_all = yield from compare(b, rival)
@@ -84,13 +88,6 @@ def pursue(b: Belief) -> Asking[None]:
         b = next_plan_at_best(b) if goes_back else next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
-
-
-def judged(b: Belief, planned_by: Fit, reading: Observation) -> float:
-    """How the region is to change after the newest reading."""
-    if reading.answers:
-        return size_change(b, planned_by)
-    return size_change_beside(b, planned_by, reading)
 
 
 def probe_length(n: int) -> int:
@@ -244,8 +241,8 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
             answers = reading.answers
             if is_beside(reading):
                 repeats = b.repeats + is_taken_off(places, reading)
-                change = judged(b, planned_by, reading)
-                b = next_plan(replace(b, B=change * b.B, repeats=repeats))
+                b = resized_beside(b, planned_by, reading)
+                b = next_plan(replace(b, repeats=repeats))
                 plan = replace(b.plan, x=place, revisits=True)
                 b = replace(b, plan=plan, to_come=tuple(places))
         b = replace(b, repeats=b.repeats + 1)

@@ -1,0 +1,130 @@
+"""The error of a minimum: by slopes of the whole fit, and none where there is none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tobyqa
+from tobyqa.kernels import (
+    damped_powell,
+    damped_powell_curvatures,
+    damped_powell_slope_covariance,
+    damped_powell_slopes,
+    damping,
+)
+from tobyqa.spacetime.fit import Components, Jump, fit
+from windows import Readings, window_of
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def kernel(U, V, length):
+    near, far = (damping(np.sum(W**2, axis=1), length) for W in (U, V))
+    return damped_powell(U @ V.T, near, far, length)
+
+
+@given(seed=seeds, n=st.integers(1, 4), length=st.floats(0.8, 20.0))
+def test_slopes_and_curvatures_of_the_kernel_are_its_derivatives(seed, n, length):
+    rng = np.random.default_rng(seed)
+    u, V, w = rng.normal(size=n), rng.normal(size=(6, n)), rng.normal(size=6)
+    far = damping(np.sum(V**2, axis=1), length)
+    h, E = 1e-4, np.eye(n)
+    plus, minus = u + h * E, u - h * E
+    slopes = (kernel(plus, V, length) - kernel(minus, V, length)) / (2.0 * h)
+    np.testing.assert_allclose(
+        damped_powell_slopes(u, V, far, length), slopes, rtol=1e-5, atol=1e-6
+    )
+    steps = [damped_powell_slopes(x, V, far, length) @ w for x in (*plus, *minus)]
+    curvatures = (np.array(steps[:n]) - np.array(steps[n:])) / (2.0 * h)
+    np.testing.assert_allclose(
+        damped_powell_curvatures(u, V, w * far, length),
+        curvatures,
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    # The covariance of two slopes is the derivative in both places.
+    there = [
+        damped_powell_slopes(
+            u, x[None], damping(np.sum(x[None] ** 2, axis=1), length), length
+        )
+        for x in (*plus, *minus)
+    ]
+    mixed = np.hstack(there[:n]) - np.hstack(there[n:])
+    np.testing.assert_allclose(
+        damped_powell_slope_covariance(u, length),
+        mixed / (2.0 * h),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+@given(seed=seeds, walks=st.booleans())
+def test_the_slope_of_a_fit_is_that_of_its_falls(seed, walks):
+    window = window_of(Readings(seed % 1000).samples())
+    chosen = Components(2.0, 1.0, -1.0, walks=walks, jumps=(Jump(8.0, 3.0),))
+    fitted = fit(window, chosen, 1.0)
+    u, h = np.array([0.3, -0.2]), 1e-5
+    ends = np.array([u + h * e for e in np.eye(2)] + [u - h * e for e in np.eye(2)])
+    falls = fitted.falls(ends)
+    slope = -(falls[:2] - falls[2:]) / (2.0 * h)
+    np.testing.assert_allclose(fitted.slope_at(u), slope, rtol=1e-5, atol=1e-5)
+    at_centre = np.zeros(2)
+    np.testing.assert_allclose(fitted.slope_at(at_centre), fitted.g, atol=1e-9)
+    np.testing.assert_allclose(
+        fitted.slope_covariance(at_centre), fitted.gradient_covariance, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        fitted.curvature_at(at_centre), fitted.hessian, atol=1e-9
+    )
+    e = np.linalg.eigvalsh(fitted.slope_covariance(u))
+    assert e[0] > -1e-9 * e[-1]
+
+
+def test_a_valley_has_no_error_of_its_minimum_and_says_so():
+    rng = np.random.default_rng(0)
+    res = tobyqa.minimize(
+        lambda x: 9.0 * (x[0] + x[1]) ** 2 + 0.1 * rng.normal(),
+        [1.0, 1.0],
+        noise=0.1,
+        maxfev=60,
+    )
+    assert np.isnan(res.x_std).all()
+    assert res.confidence.startswith(("valley", "not yet"))
+    assert res.confidence in repr(res)
+
+
+def test_a_bowl_is_determined_to_about_the_error_that_is_said():
+    ratios = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        res = tobyqa.minimize(
+            lambda x, rng=rng: float(np.sum((x - 0.7) ** 2)) + 0.1 * rng.normal(),
+            np.zeros(3),
+            noise=0.1,
+            maxfev=80,
+            rng=seed,
+        )
+        assert res.confidence == "determined"
+        ratios.extend((res.x - 0.7) / res.x_std)
+    assert np.sqrt(np.mean(np.square(ratios))) < 1.6
+    assert np.sqrt(np.mean(np.square(ratios))) > 0.3
+
+
+@pytest.mark.parametrize("noise", [0.5, None])
+def test_the_noise_has_an_error_of_its_own(noise):
+    rng = np.random.default_rng(0)
+    res = tobyqa.minimize(
+        lambda x: float(x @ x) + 0.5 * rng.normal(), [2.0, 1.0], noise=noise, maxfev=80
+    )
+    assert 0.0 < res.noise_std_std < 0.3
+    assert abs(res.noise_std - 0.5) < 4.0 * res.noise_std_std
+    assert math.isnan(
+        tobyqa.minimize(
+            lambda x: float(x @ x), [1.0], maxfev=9, method="paper"
+        ).noise_std_std
+    )

@@ -1,0 +1,150 @@
+"""Readings that are wrong: found, measured again, named, and left out of the answer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tobyqa
+from tobyqa.methods.adaptive.doubts import NO_DOUBTS
+from tobyqa.spacetime.strange import strangeness
+from tobyqa.state import Why
+
+NOISE = 0.1
+
+
+def bowl(x):
+    return float(np.sum(np.arange(1, x.size + 1) * (x - 0.5) ** 2))
+
+
+def searched(n, seed, wrong, *, told=True, readings=60, **settings):
+    """A search in which some readings are off, by their number; also its reasons."""
+    rng = np.random.default_rng(seed)
+    opt = tobyqa.Optimizer(
+        np.full(n, 2.0),
+        bounds=[(-4.0, 4.0)] * n,
+        noise=NOISE if told else None,
+        maxfev=readings,
+        rng=seed,
+        options=settings,
+    )
+    reasons = []
+    while not opt.done:
+        trial = opt.ask()
+        reasons.append(trial.why)
+        value = bowl(trial.x) + NOISE * rng.normal() + wrong.get(len(reasons) - 1, 0.0)
+        opt.tell(trial, value)
+    return opt.result(), reasons
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("off", [-100.0, 100.0])
+@pytest.mark.parametrize("n", [2, 4])
+def test_one_suspect_reading_is_named_and_costs_little(n, off, told):
+    named, gaps, clean = 0, [], []
+    for seed in range(6):
+        row = 20 + 5 * seed
+        res, reasons = searched(n, seed, {row: off * NOISE}, told=told)
+        named += [s.row for s in res.suspects] == [row]
+        gaps.append(bowl(res.x))
+        clean.append(bowl(searched(n, seed, {}, told=told)[0].x))
+        assert res.noise_std < 5.0 * NOISE
+        for suspect in res.suspects:
+            assert res.history.weight[suspect.row] == 0.0
+            assert suspect.value == res.history.value[suspect.row]
+            assert abs(suspect.expected - suspect.value) > 0.5 * abs(off * NOISE)
+        if res.suspects:
+            assert Why.RECHECK in reasons
+    assert named >= 5
+    assert np.median(gaps) < 4.0 * np.median(clean) + 0.1 * NOISE
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_clean_readings_are_no_suspects(told):
+    for seed in range(6):
+        res, _ = searched(3, seed, {}, told=told)
+        assert res.suspects == []
+        assert (res.history.weight == 1.0).all()
+
+
+def test_a_reading_that_proves_right_is_in_the_fit_again():
+    """A cliff, where no reading is wrong, though the model is often surprised."""
+
+    def cliff(x):
+        return bowl(x) + 40.0 * (x[0] > 1.0)
+
+    rng = np.random.default_rng(0)
+    opt = tobyqa.Optimizer(np.full(2, 2.0), noise=NOISE, maxfev=120, rng=0)
+    rechecks = 0
+    while not opt.done:
+        trial = opt.ask()
+        rechecks += trial.why is Why.RECHECK
+        opt.tell(trial, cliff(trial.x) + NOISE * rng.normal())
+    res = opt.result()
+    assert len(res.suspects) <= 1
+    assert rechecks <= 8  # two, a hundredth of the readings, and what they lead to
+
+
+def test_a_suspect_that_is_told_from_data_does_not_become_the_centre():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1.0, 2.0, size=(40, 2))
+    value = np.array([bowl(p) for p in x]) + NOISE * rng.normal(size=40)
+    opt = tobyqa.Optimizer.from_data(
+        x, None, value, x0=[0.0, 0.0], noise=NOISE, maxfev=20
+    )
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, bowl(trial.x) + NOISE * rng.normal())
+    assert bowl(opt.result().x) < 2.0 * NOISE
+
+
+def test_without_doubts_nothing_is_left_out_or_measured_again():
+    res, reasons = searched(2, 0, {30: 100.0 * NOISE}, robust=False)
+    assert res.suspects == []
+    assert Why.RECHECK not in reasons
+
+
+def test_a_maximisation_names_its_suspects_with_the_sign_that_was_measured():
+    rng = np.random.default_rng(0)
+    opt = tobyqa.Optimizer([2.0, 2.0], noise=NOISE, maxfev=50, maximize=True, rng=0)
+    for k in range(50):
+        trial = opt.ask()
+        value = 7.0 - bowl(trial.x) + NOISE * rng.normal() + 10.0 * (k == 30)
+        opt.tell(trial, value)
+    res = opt.result()
+    (suspect,) = res.suspects
+    assert suspect.row == 30
+    assert suspect.value > 10.0
+    assert suspect.expected < 7.5
+    assert "reading 30" in repr(res)
+
+
+@given(
+    e=st.floats(-1e6, 1e6),
+    more=st.floats(1.01, 100.0),
+    v=st.floats(0.1, 1e4),
+    k=st.floats(1.0, 1e3),
+    w=st.floats(0.0, 1e6),
+)
+def test_what_is_farther_off_is_stranger_whatever_its_sign(e, more, v, k, w):
+    here = strangeness(e, v, k, w)
+    assert here == strangeness(-e, v, k, w)
+    assert strangeness(more * e, v, k, w) >= here
+    # Where readings range farther, one that is wrong is the less likely here.
+    assert strangeness(e, v, k, more * w + 2.0) <= here
+    assert math.isfinite(here)
+
+
+def test_doubts_in_vain_run_out():
+    doubts = NO_DOUBTS
+    for row in range(10):
+        if doubts.affords(row):
+            doubts = doubts.plus(row, 50.0).without(row)
+    assert doubts.in_vain <= 3
+    assert doubts.suspects == ()
+    assert not doubts.affords(10)
+    assert doubts.affords(1000)
