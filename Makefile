@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check lint smoke bench-smoke overhead venv-paper clean
+.PHONY: demo test check lint smoke docs bench-smoke overhead venv-paper clean
 
 $(VENV)/core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,10 @@ $(VENV)/plot: $(VENV)/core
 $(VENV)/dev: $(VENV)/core
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	touch $@ $(VENV)/bench $(VENV)/plot
+
+$(VENV)/docs: $(VENV)/core
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	touch $@
 
 demo: $(VENV)/plot  ## SciPy against tobyqa; then a run that is killed, goes on, reports
 	$(BIN)/tobyqa demo
@@ -52,6 +56,10 @@ smoke:  ## the wheel, installed and used
 	cp tests/smoke.py tests/oldest.txt "$$place"; cd "$$place"; \
 	"$$python" -I smoke.py oldest.txt
 
+docs: $(VENV)/docs  ## the pages, in site/; warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -E -d site/doctrees docs site/html
+	@echo "the pages: site/html/index.html"
+
 bench-smoke: $(VENV)/bench  ## a small study: run, tables, report
 	$(BIN)/tobyqa bench run smoke --out runs/smoke
 	$(BIN)/tobyqa bench report runs/smoke --out runs/smoke/report
@@ -69,4 +77,4 @@ overhead: $(VENV)/bench  ## cost per evaluation beside the peers'
 venv-paper: .venv-paper/done  ## the environment for the study `paper`
 
 clean:
-	rm -rf $(VENV) .venv-paper runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-paper runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis

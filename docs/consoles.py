@@ -7,11 +7,13 @@ A page's blocks are run in order, in one empty folder with a copy of ``examples/
 that begin with ``$`` are commands, those below them what they print; a command with
 nothing below may print anything. Words have to agree, numbers but for 2 % and their
 last digit; a line ``...`` stands for any lines. A code block with a caption is a file of
-that name. ``<!-- not run: REASON -->`` before a block says that it is only shown.
+that name. ``<!-- not run: REASON -->`` before a block says that it is only shown, and
+``<!-- needs: MODULE, MODULE -->`` that it is run where these can be imported.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -27,7 +29,7 @@ ROOT = HERE.parent
 PAGES = [ROOT / "README.md", *sorted(HERE.rglob("*.md"))]
 
 BLOCK = re.compile(
-    r"(?P<reason><!-- not run: [^\n]+ -->\n+)?"
+    r"(?:<!-- (?P<mark>not run|needs): (?P<reason>[^\n]+) -->\n+)?"
     r"^```(?P<kind>console|\{code-block\} \w+)\n(?::caption: (?P<name>\S+)\n+)?"
     r"(?P<text>.*?)^```$",
     re.DOTALL | re.MULTILINE,
@@ -50,12 +52,24 @@ class Step:
 def steps(text: str) -> Iterator[Step | tuple[str, str]]:
     """The commands of a page, and its files as name and contents."""
     for block in BLOCK.finditer(text):
-        if block["reason"]:
+        if block["mark"] and not _can_run(block["mark"], block["reason"]):
             continue
         if block["name"]:
             yield block["name"], block["text"]
         elif block["kind"] == "console":
             yield from _commands(text, *block.span("text"))
+
+
+def _can_run(mark: str, reason: str) -> bool:
+    """Whether a marked block can run here: if all modules that it needs are there."""
+    return mark == "needs" and all(map(_is_there, reason.split(", ")))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _commands(text: str, begin: int, end: int) -> Iterator[Step]:

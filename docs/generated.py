@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import pkgutil
 import re
 from typing import Any
 
 from tobyqa import Adaptive, Paper, settings
+from tobyqa import integrations as doors
 from tobyqa.bench import channel_names, problem_names, solver_names
 from tobyqa.cli.arguments import parser
 
@@ -68,6 +70,17 @@ def problems() -> str:
     return _listed(problem_names())
 
 
+def integrations() -> str:
+    """The public modules of `tobyqa.integrations`, whichever there are."""
+    names = [module.name for module in pkgutil.iter_modules(doors.__path__)]
+    return "\n\n".join(
+        f"## {name}\n\n```{{eval-rst}}\n"
+        f".. automodule:: tobyqa.integrations.{name}\n   :members:\n```"
+        for name in names
+        if not name.startswith("_")
+    )
+
+
 def _listed(names: Any) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -78,5 +91,13 @@ def _block(text: str) -> str:
 
 MAKERS = {
     maker.__name__: maker
-    for maker in (commands, adaptive, paper, solvers, channels, problems)
+    for maker in (
+        commands,
+        adaptive,
+        paper,
+        integrations,
+        solvers,
+        channels,
+        problems,
+    )
 }
