@@ -9,6 +9,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import generated
+
 from tobyqa import __version__
 
 project = "tobyqa"

@@ -3,12 +3,12 @@
     python docs/consoles.py [PAGE ...]           exit with 1 if a page is not right
     python docs/consoles.py --write [PAGE ...]   put what was printed into the pages
 
-A page's blocks are run in order, in one empty folder with a copy of ``examples/``. Lines
-that begin with ``$`` are commands, those below them what they print; a command with
-nothing below may print anything. Words have to agree, numbers but for 2 % and their
-last digit; a line ``...`` stands for any lines. A code block with a caption is a file of
-that name. ``<!-- not run: REASON -->`` before a block says that it is only shown, and
-``<!-- needs: MODULE, MODULE -->`` that it is run where these can be imported.
+A page's blocks are run in order, in one empty folder with a copy of ``examples/``.
+Lines that begin with ``$`` are commands, those below them what they print; a command
+with nothing below may print anything. Words have to agree, numbers but for 2 % and
+their last digit; a line ``...`` stands for any lines. A code block with a caption is a
+file of that name. ``<!-- not run: REASON -->`` before a block says that it is only
+shown, ``<!-- needs: MODULE, MODULE -->`` that it is run where these can be imported.
 """
 
 from __future__ import annotations

@@ -18,12 +18,15 @@ from tobyqa.bench import channel_names, problem_names, solver_names
 from tobyqa.cli.arguments import parser
 
 PLACE = re.compile(r"^<!-- made from: (\w+) -->$", re.MULTILINE)
+# Doctest needs an empty line where the output ends, readers do not.
+LAST_LINE = re.compile(r"\n\n```$", re.MULTILINE)
 WIDTH = "88"  # of what the command line prints
 
 
 def fill(_app: object, _page: str, source: list[str]) -> None:
     """Put what is wanted into the text of a page, as Sphinx hands it over."""
-    source[0] = PLACE.sub(lambda place: MAKERS[place[1]](), source[0])
+    text = LAST_LINE.sub("\n```", source[0])
+    source[0] = PLACE.sub(lambda place: MAKERS[place[1]](), text)
 
 
 def commands() -> str:
