@@ -43,7 +43,7 @@ lint: $(VENV)/dev
 check: lint  ## the fast part of the tests
 	$(BIN)/python -m pytest -q -n 2 tests --ignore=tests/bench
 
-test: lint smoke  ## everything
+test: lint smoke docs  ## everything
 	$(BIN)/python -m pytest -n 2
 
 # What users get: the wheel in an empty environment, with the oldest numpy and scipy, used
