@@ -38,6 +38,7 @@ autodoc_typehints = "none"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+napoleon_use_param = False  # `safe, limit` are said once
 napoleon_use_rtype = False
 
 html_theme = "furo"
