@@ -46,15 +46,22 @@ check: lint  ## the fast part of the tests
 test: lint smoke docs  ## everything
 	$(BIN)/python -m pytest -n 2
 
-# What users get: the wheel in an empty environment, with the oldest numpy and scipy, used
-# from a directory outside of the repository (-I: nothing else is on the path).
-smoke:  ## the wheel, installed and used
+# What users get, in empty environments and used from outside of the repository (-I:
+# nothing else is on the path): the wheel with the oldest numpy and scipy that are
+# allowed, the source distribution with the newest.
+smoke:  ## wheel and source distribution, built, installed and used
 	@set -e; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; unset PYTHONPATH; \
-	$(PYTHON) -m venv "$$place/venv"; python="$$place/venv/bin/python"; \
-	"$$python" -m pip wheel --quiet --no-deps --wheel-dir "$$place" .; \
-	"$$python" -m pip install --quiet --constraint tests/oldest.txt "$$place"/*.whl; \
+	$(PYTHON) -m venv "$$place/build"; \
+	"$$place/build/bin/python" -m pip install --quiet build; \
+	"$$place/build/bin/python" -m build --outdir "$$place" . > "$$place/log" 2>&1 \
+	  || { cat "$$place/log"; exit 1; }; \
 	cp tests/smoke.py tests/oldest.txt "$$place"; cd "$$place"; \
-	"$$python" -I smoke.py oldest.txt
+	$(PYTHON) -m venv oldest; \
+	oldest/bin/python -m pip install --quiet --constraint oldest.txt ./*.whl; \
+	oldest/bin/python -I smoke.py oldest.txt; \
+	$(PYTHON) -m venv newest; \
+	newest/bin/python -m pip install --quiet ./*.tar.gz; \
+	newest/bin/python -I smoke.py
 
 docs: $(VENV)/docs  ## the pages, in site/; warnings are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -E -d site/doctrees docs site/html

@@ -37,7 +37,7 @@ class Damaged:
         result, pending = opt.result(), opt.pending
         history = result.history
         arrays = (history.x, history.t, history.value, history.sigma, result.x)
-        waiting = None if pending is None else (pending.id, pending.x.tobytes())
+        waiting = [(trial.id, trial.x.tobytes()) for trial in pending]
         said = (tuple(opt.names or ()), str(opt.method), str(opt.status), waiting)
         return (*(np.asarray(a, dtype=float).tobytes() for a in arrays), *said)
 

@@ -191,7 +191,7 @@ class Case:
     def guest(self) -> None:
         """A reading that nobody asked for."""
         pending, rng = self.opt.pending, self.rng
-        x = self.instrument.x0 if pending is None else pending.x
+        x = pending[0].x if pending else self.instrument.x0
         kind = rng.integers(4)
         if kind == 0:
             x = np.array([size(rng, -320, 50) for _ in x])

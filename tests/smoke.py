@@ -1,6 +1,6 @@
 """The installed package at work: run by `make smoke`, outside of the repository.
 
-Arguments: the file of the versions that must be there.
+Arguments: the file of the versions that must be there; without one any will do.
 """
 
 import subprocess
@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import basinhopping
 
 import tobyqa
 
@@ -20,9 +21,12 @@ def reading(x, t):
     return float(np.sum((np.asarray(x) - PLACE) ** 2)) + 0.2 * t
 
 
-def check_installation(oldest):
+def check_installation():
     assert Path(tobyqa.__file__).is_relative_to(sys.prefix), tobyqa.__file__
     assert metadata.version("tobyqa") == tobyqa.__version__
+
+
+def check_versions(oldest):
     for line in Path(oldest).read_text().splitlines():
         requirement, _, marker = line.partition(";")
         if marker and sys.version_info < (3, int(marker.split(".")[1].strip('"'))):
@@ -36,6 +40,15 @@ def check_minimize(method):
         lambda x: reading(x, next(clock)), [0, 0], method=method, noise=0.01, maxfev=80
     )
     assert np.abs(result.x - PLACE).max() < 0.1, (method, result.x)
+
+
+def check_within_scipy():
+    how = {"method": tobyqa.scipy_method, "tol": 1e-3, "options": {"noise": 1e-4}}
+    found = basinhopping(
+        lambda x: reading(x, 0.0), [0, 0], niter=1, minimizer_kwargs=how
+    )
+    assert found.minimization_failures == 0, found
+    assert np.abs(found.x - PLACE).max() < 0.1, found.x
 
 
 def check_save_and_load(folder):
@@ -68,9 +81,12 @@ def check_command():
 
 
 if __name__ == "__main__":
-    check_installation(sys.argv[1])
+    check_installation()
+    for constraints in sys.argv[1:]:
+        check_versions(constraints)
     for each in ("adaptive", "paper"):
         check_minimize(each)
+    check_within_scipy()
     with tempfile.TemporaryDirectory() as made:
         check_save_and_load(made)
     check_command()

@@ -322,7 +322,7 @@ def test_bounds_are_kept_with_the_run(method, arguments, tmp_path):
     opt.close()
     copies += [Optimizer.load(saved), Optimizer.load(path)]
     undone = Optimizer.load(path)
-    undone.tell(undone.pending, 1e3, t=25.0)
+    undone.tell(undone.pending[0], 1e3, t=25.0)
     undone.ask()
     undone.undo()
     copies += [undone, Optimizer.resume(path)]

@@ -98,7 +98,7 @@ class Changing(RuleBasedStateMachine):
     # -- what is done ----------------------------------------------------------------
 
     def ask(self):
-        is_new = self.opt.pending is None
+        is_new = not self.opt.pending
         trial = self.opt.ask()
         if is_new:
             self.check(trial.x)

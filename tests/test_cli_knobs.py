@@ -373,7 +373,7 @@ def test_ask_says_what_the_point_is_for(tmp_path, tobyqa):
         if k == 2:
             tobyqa("fail", path)
             continue
-        x = Optimizer.load(path).pending.x
+        x = Optimizer.load(path).pending[0].x
         tobyqa("tell", path, repr(float((x - [3, 1]) @ (x - [3, 1]))))
     assert said[0] == "the start"
     assert said[1] == "one of the first points around the start"

@@ -151,9 +151,7 @@ class Journaled(RuleBasedStateMachine):
             assert len(self.opt.result().history) == self.rows
             assert again.status is self.opt.status
             assert_same(self.opt.result(), again.result())
-            waiting = [
-                None if o.pending is None else o.pending.id for o in (again, self.opt)
-            ]
+            waiting = [[trial.id for trial in o.pending] for o in (again, self.opt)]
             assert waiting[0] == waiting[1]
 
 

@@ -68,7 +68,7 @@ def test_a_run_from_a_file_is_replayed_once(tmp_path, use):
     begun(tmp_path / "run.jsonl").close()
     with counted_replays() as seen, Optimizer.resume(tmp_path / "run.jsonl") as opt:
         assert not seen  # not before it is needed
-        assert (opt.nfev, opt.pending) == (9, None)
+        assert (opt.nfev, opt.pending) == (9, [])
         use(opt)
     assert len(seen) == 1
 

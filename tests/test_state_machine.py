@@ -106,13 +106,51 @@ class AskTell(RuleBasedStateMachine):
     def ask_only(self):
         self.opt.ask()
 
+    @precondition(lambda self: not self.opt.done)
+    @rule(k=st.integers(2, 12))
+    def ask_several(self, k):
+        before = [trial.id for trial in self.opt.pending]
+        trials = self.opt.ask(k)
+        assert len({trial.id for trial in trials}) == len(trials) <= k
+        assert [trial.id for trial in trials][: len(before)] == before[:k]
+        assert all(np.isfinite(trial.x).all() for trial in trials)
+
+    @precondition(lambda self: self.opt.pending)
+    @rule(data=st.data(), value=st.one_of(VALUES, st.none()), t=TIMES)
+    def tell_any_that_waits(self, data, value, t):
+        trial = data.draw(st.sampled_from(self.opt.pending))
+        if value is None:
+            self.opt.tell_failed(trial, "no reading", t=self.time(t))
+        else:
+            self.opt.tell(trial, value, t=self.time(t))
+        self.readings += 1
+
+    @precondition(lambda self: not self.opt.done)
+    @rule(k=st.integers(2, 6), turned=st.booleans())
+    def several_plausible_at_once(self, k, turned):
+        for trial in self.opt.ask(k)[:: -1 if turned else 1]:
+            reading = float(np.clip(trial.x @ trial.x, 0, 1e6))
+            self.opt.tell(trial, reading, t=self.time(self.readings))
+            self.readings += 1
+
+    @precondition(lambda self: self.opt.pending)
+    @rule(data=st.data())
+    def give_up(self, data):
+        trial, nfev = data.draw(st.sampled_from(self.opt.pending)), self.opt.nfev
+        self.opt.give_up(trial)
+        assert trial.id not in [other.id for other in self.opt.pending]
+        assert self.opt.nfev == nfev
+
     @rule()
     def save_and_load(self):
         path = Path(self.folder.name) / "run.json"
         self.opt.save(path)
         again = Optimizer.load(path)
+        assert [t.id for t in again.pending] == [t.id for t in self.opt.pending]
         if not self.opt.done:
-            np.testing.assert_array_equal(again.ask().x, self.opt.ask().x)
+            for one, other in zip(again.ask(3), self.opt.ask(3), strict=True):
+                assert (one.id, one.why) == (other.id, other.why)
+                np.testing.assert_array_equal(one.x, other.x)
         np.testing.assert_array_equal(again.result().x, self.opt.result().x)
         self.opt = again
 
@@ -124,7 +162,7 @@ class AskTell(RuleBasedStateMachine):
     @invariant()
     def budget_is_kept_and_nothing_is_lost(self):
         if hasattr(self, "opt"):
-            assert self.opt.nfev <= MAXFEV
+            assert self.opt.nfev + len(self.opt.pending) <= MAXFEV
             res = self.opt.result()
             assert len(res.history) == self.readings
             assert np.isfinite(res.x).all()

@@ -6,8 +6,9 @@ plugs into `scipy.optimize.minimize`.
 
 from ._version import __version__
 from .books import Trial
+from .measurement import Measurement
 from .methods import Adaptive, Paper
-from .minimize import Measurement, minimize
+from .minimize import minimize
 from .optimizer import Optimizer
 from .result import History, Result, Status
 from .scipy_method import scipy_method

@@ -163,6 +163,13 @@ class OneThreaded:
             search = self.method.continued(task, state)
         return None if search is None else _steps(search)
 
+    def further(
+        self, state: Any, proposal: Proposal | None, waiting: tuple[Any, ...]
+    ) -> Proposal:
+        """The method's own."""
+        with one_thread:
+            return self.method.further(state, proposal, waiting)
+
     def estimate(self, state: Any, *, quick: bool = False) -> Estimate:
         """The method's own."""
         with one_thread:

@@ -5,11 +5,14 @@ An event is a record as a journal has it:
 ========  =========================  =================================================
 event     fields                     meaning
 ========  =========================  =================================================
-ask       id, x, why                 a trial was handed out
+ask       id, x, why, beside         a trial was handed out; `beside`, if others were
+                                     waiting: "own" for what the method proposed,
+                                     "further" for a further point
 tell      id, x, t, value, sigma     a reading of a trial; of the point x if id is None
 fail      id, t, reason              the measurement of a trial failed
 stop      status                     the search was ended from outside
 continue  maxfev                     a search that had ended goes on, with this budget
+give_up   drops                      these trials are not waited for any more
 undo                                 the latest reading or failure is withdrawn
 saved                                the run was saved here; counts for nothing
 ========  =========================  =================================================
@@ -23,21 +26,20 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
 from .changes import CHANGES, checked_change, fixed_after
+from .counting import Event, counting
 from .result import Status
 from .state import Why
 
 Array = NDArray[np.float64]
-Event = dict[str, Any]
 
-READINGS = ("tell", "fail")  # events that make a row of the history
-WITHDRAWABLE = (*READINGS, *CHANGES)
+BESIDE = ("own", "further")  # what a trial was that went out while others waited
 ENDS = (Status.STOPPED.name, Status.CALLBACK.name)  # those that come from outside
 
 
@@ -83,7 +85,10 @@ def _checked(event: Event, n: int) -> Event:
     if kind == "ask":
         # Its own points may lie beyond what a user may say: x0 and a radius add up.
         x = _check.point("x", event["x"], n, largest=math.inf)
-        return {"id": _check.whole("id", event["id"]), "x": x}
+        clean = {"id": _check.whole("id", event["id"]), "x": x}
+        if "beside" in event:
+            clean["beside"] = _check.one_of("beside", event["beside"], BESIDE)
+        return clean
     if kind == "tell":
         return _checked_reading(event, n)
     if kind == "fail":
@@ -99,6 +104,8 @@ def _checked(event: Event, n: int) -> Event:
         return {"maxfev": None if maxfev is None else _check.count("maxfev", maxfev)}
     if kind in CHANGES:
         return checked_change(event)
+    if kind == "give_up":
+        return {"drops": [_check.whole("drops", trial) for trial in event["drops"]]}
     if kind not in ("undo", "saved"):
         raise ValueError(f"unknown event {kind!r}")
     return {}
@@ -115,70 +122,12 @@ def _checked_reading(event: Event, n: int) -> Event:
     }
 
 
-def counting(events: Iterable[Event], notes: list[str] | None = None) -> list[Event]:
-    """The events that have not been withdrawn.
-
-    Whatever came after a withdrawn reading goes with it: the next trial, an end.
-
-    An earlier version could be interrupted after it had written a record and before
-    the record counted, and went on as if nothing had been written. Its files are read
-    as it went on: of two records that ask for one trial the first counts; of two that
-    answer one trial the second, as a correction of the first; the answer of a trial
-    that was withdrawn is a reading nobody asked for; and a withdrawal of nothing is
-    passed over. `notes` takes up where this was so.
-    """
-    live: list[Event] = []
-    asked: dict[int, Array] = {}  # all trials with their points, withdrawn or not
-    notes = [] if notes is None else notes
-    for event in events:
-        if event["event"] == "undo":
-            _withdraw(live, notes)
-        elif event.get("id") is not None:
-            live += _mended(event, live, asked, notes)
-        elif event["event"] != "saved":
-            live.append(event)
-    return live
-
-
-def _mended(
-    event: Event, live: list[Event], asked: dict[int, Array], notes: list[str]
-) -> list[Event]:
-    """An event of a trial, as it counts after those that do."""
-    trial, is_ask = event["id"], event["event"] == "ask"
-    places = (k for k in reversed(range(len(live))) if live[k].get("id") is not None)
-    before = next(places, None)
-    is_same = before is not None and live[before]["id"] == trial
-    is_asked = is_same and before is not None and live[before]["event"] == "ask"
-    if is_ask:
-        asked[trial] = event["x"]
-    if is_ask != is_asked or trial not in asked:
-        return [event]
-    if is_ask:
-        notes.append(f"trial {trial} was asked for twice, the first time counts")
-        return []
-    if is_same and before is not None:
-        notes.append(f"trial {trial} was answered twice, the second answer counts")
-        del live[before]
-        return [event]
-    notes.append(f"trial {trial} was withdrawn, its answer counts as not asked for")
-    return [{**event, "id": None, "x": asked[trial]}] if "value" in event else []
-
-
-def _withdraw(live: list[Event], notes: list[str]) -> None:
-    """Take the latest reading or change out, and what came after it."""
-    places = (k for k in reversed(range(len(live))) if live[k]["event"] in WITHDRAWABLE)
-    latest = next(places, None)
-    if latest is None:
-        notes.append("a reading was withdrawn where there was none")
-    else:
-        del live[latest:]
-
-
 class Books(NamedTuple):
     """Where a run stands by its events alone."""
 
     asked: int = 0  # trials handed out
-    pending: Trial | None = None  # the one that waits for its reading
+    pending: tuple[Trial, ...] = ()  # those that wait for their readings, as asked
+    next_id: int = 0
     rows: int = 0  # readings and failures
     failures: int = 0  # in a row, up to now
     ended: Status | None = None  # from outside
@@ -188,41 +137,48 @@ class Books(NamedTuple):
     extended: int = 0  # the budget, as it was extended last
     changes: int = 0
     fixed: Mapping[str, float] = MappingProxyType({})  # since the search began
-    dropped: int = 0  # trials given up for that
+    dropped: int = 0  # trials given up
 
     def after(self, event: Event) -> Books:
         """The books with one more event, or an error if it cannot come next."""
         kind = event["event"]
         if kind == "ask":
             trial = Trial(event["id"], event["x"], _why(event))
-            return self._replace(asked=self.asked + 1, pending=trial)
+            return self._replace(
+                asked=self.asked + 1,
+                pending=(*self.pending, trial),
+                next_id=max(self.next_id, event["id"] + 1),
+            )
         if kind == "stop":
             return self._replace(ended=Status[event["status"]])
         if kind == "continue":
             return self._replace(ended=None, failures=0, maxfev=event["maxfev"])
         if kind in CHANGES:
             return self._after_change(event)
+        if kind == "give_up":
+            return self._without(event["drops"])
         return self if kind == "saved" else self._after_reading(event)
 
     def _after_change(self, event: Event) -> Books:
-        is_dropped = self.pending is not None and self.pending.id in event.get(
-            "drops", ()
-        )
-        return self._replace(
+        return self._without(event.get("drops", ()))._replace(
             changes=self.changes + 1,
             maxfev=event.get("maxfev", self.maxfev),
             extended=event.get("maxfev", self.extended),
             fixed=fixed_after(self.fixed, event),
-            pending=None if is_dropped else self.pending,
-            dropped=self.dropped + is_dropped,
         )
+
+    def _without(self, drops: Sequence[int]) -> Books:
+        """The books once these trials are not waited for any more."""
+        pending = tuple(trial for trial in self.pending if trial.id not in drops)
+        given_up = len(self.pending) - len(pending)
+        return self._replace(pending=pending, dropped=self.dropped + given_up)
 
     def _after_reading(self, event: Event) -> Books:
         trial, pending = event["id"], self.pending
         if trial is not None:
-            if pending is None or pending.id != trial:
+            pending = tuple(other for other in pending if other.id != trial)
+            if len(pending) == len(self.pending):
                 raise ValueError(f"trial {trial} was told but not asked for")
-            pending = None
         return self._replace(
             pending=pending,
             rows=self.rows + 1,
@@ -255,27 +211,29 @@ class Books(NamedTuple):
     @property
     def answered(self) -> int:
         """Trials that have their reading, or have failed."""
-        return self.asked - (self.pending is not None) - self.dropped
+        return self.asked - len(self.pending) - self.dropped
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the budget allows for one more trial; those given up are free."""
+        return self.maxfev is None or self.asked - self.dropped < self.maxfev
 
     def default_time(self) -> float:
         """Of a row without a time of its own: its number, or that of the row before."""
         return float(self.rows) if self.is_numbered else self.latest
 
     def check_waiting(self, trial: Trial) -> None:
-        """A trial must be the one that waits; its id alone does not prove that."""
-        pending = self.pending
-        if trial is pending:
-            return
-        if (
-            pending is not None
-            and trial.id == pending.id
-            and np.array_equal(trial.x, pending.x)
-        ):
-            return
-        waiting = "none" if pending is None else f"trial {pending.id} at {pending.x}"
+        """A trial must be one that waits; its id alone does not prove that."""
+        for other in self.pending:
+            if trial is other:
+                return
+            if trial.id == other.id and np.array_equal(trial.x, other.x):
+                return
+        each = [f"trial {other.id} at {other.x}" for other in self.pending]
         raise ValueError(
             f"trial {trial.id} at {trial.x} is not waiting for a reading (waiting: "
-            f"{waiting}); tell(x, value) takes points that were not asked for"
+            f"{', '.join(each) or 'none'}); tell(x, value) takes points that were not "
+            "asked for"
         )
 
 

@@ -87,6 +87,7 @@ class Question(NamedTuple):
     place: Place
     is_own: bool
     why: Why | None = None  # if not for the method's own reasons
+    is_proposal: bool = True  # not a further point beside it
 
 
 @dataclass(frozen=True)

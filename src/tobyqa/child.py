@@ -16,7 +16,30 @@ from .running import Notes
 GRACE = 2.0  # seconds between asking a program to end and killing it
 WINDOW = 131072  # bytes; what is kept of all that a program prints
 MIB = 2**20  # bytes
+CUT = "ended with its run"
 _PAUSE = 0.02  # seconds between looks at a program
+
+
+class Leash:
+    """What holds programs that run in other threads: once it is cut, all of them end.
+
+    `woken` can be read from then on.
+    """
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self.woken, self._wake = os.pipe()
+
+    def cut(self) -> None:
+        """End all programs, and those that are about to begin."""
+        if not self.is_cut:
+            self.is_cut = True
+            os.close(self._wake)
+
+    def close(self) -> None:
+        """Once no program is held any more."""
+        self.cut()
+        os.close(self.woken)
 
 
 @dataclass(frozen=True)
@@ -29,6 +52,7 @@ class Job:
     timeout: float | None  # seconds
     max_output: float  # MiB, on standard output and on standard error each
     notes: Notes | None = None  # where a run remembers what is running
+    leash: Leash | None = None  # by which another thread can end it
 
     @property
     def too_slow(self) -> str:
@@ -88,6 +112,8 @@ def _watched(
             return ""
         if any(job.is_flood(os.fstat(file.fileno()).st_size) for file in outputs):
             return job.too_loud
+        if job.leash is not None and job.leash.is_cut:
+            return CUT
         if job.timeout is not None and time.monotonic() - begin >= job.timeout:
             return job.too_slow
 

@@ -11,6 +11,7 @@ from . import _check
 from .books import Trial
 from .changed_setup import checked_fix, checked_free
 from .eventlog import EventLog
+from .setup import Setup
 
 _logger = logging.getLogger(__name__)
 
@@ -21,14 +22,27 @@ class Run(Protocol):
     _log: EventLog
 
 
+def checked_ask(setup: Setup, k: int | None) -> int:
+    """How many trials are to wait, or an error that says what is allowed."""
+    count = 1 if k is None else _check.count("k", k)
+    steps = [v.name for v in setup.space.variables if v.max_move is not None]
+    if count > 1 and (steps or setup.guard is not None):
+        reason = f"max_move of {steps[0]}" if steps else "safe and limit"
+        raise ValueError(
+            f"k must be 1, but is {count}: with {reason} one instrument goes from "
+            "place to place, and one trial waits at a time"
+        )
+    return count
+
+
 def fix(self: Run, values: Mapping[Any, float] | None = None, **named: float) -> None:
     """Keep variables at given values from now on, until `free`.
 
     Readings with other values stay in the model and remain useful: ``adaptive`` goes on
     from where it is and moves along the other variables only. Before it has a model,
     and with ``paper``, which keeps few readings, a search of the other variables
-    begins, which knows the readings that have these values. A trial that waits at
-    another value is given up: ask again. With `max_move` it may take several trials to
+    begins, which knows the readings that have these values. Trials that wait at
+    another value are given up: ask again. With `max_move` it may take several trials to
     get there. `undo` withdraws it.
 
     Parameters
@@ -49,8 +63,7 @@ def fix(self: Run, values: Mapping[Any, float] | None = None, **named: float) ->
     if not isinstance(values, Mapping):
         raise TypeError(f"values must map names to numbers, but is {values!r}")
     clean = checked_fix(log.setup.space, log.books.fixed, {**values, **named})
-    pending = log.books.pending
-    drops = [pending] if pending is not None and _is_off(log, pending, clean) else []
+    drops = [trial for trial in log.books.pending if _is_off(log, trial, clean)]
     for trial in drops:
         _logger.info("trial %s at %s is given up", trial.id, trial.x)
     log.record(
@@ -71,7 +84,7 @@ def fixed(self: Run) -> dict[str, float]:
 
 
 def free(self: Run, *names: str | int) -> None:
-    """Search variables again that were fixed by `fix`; a trial that waits stays."""
+    """Search variables again that were fixed by `fix`; trials that wait stay."""
     log = self._log
     clean = checked_free(log.setup.space, log.books.fixed, names)
     log.record({"event": "free", "names": clean})

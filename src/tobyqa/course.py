@@ -6,34 +6,31 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import waiting
 from ._threads import Search
-from .books import READINGS, Event
 from .border import Allowed, Border, Question
 from .changed_setup import held, is_seen, without
 from .changes import CHANGES, fixed_after
+from .counting import READINGS, Event
 from .rows import Row, observation
-from .setpoints import Place
 from .setup import Setup
-from .state import Observation, Proposal, Standing, Why
+from .state import Flight, Observation, Proposal, Standing, Why
+from .waiting import Out
 
 Array = NDArray[np.float64]
 _log = logging.getLogger(__name__)
 
 _ROUNDING = 1e-6  # of the distance from x0, by which a replay may differ elsewhere
+_ATTEMPTS = 8  # at a further point that nobody is measuring yet
+_REPEATS = (
+    Why.START_AGAIN,
+    Why.COMPARISON,
+)  # places that are measured again on purpose
 _PAUSE = 1.0  # seconds between two words about a long replay
-
-
-class _Asked(NamedTuple):
-    """The point of a trial, and whether the method counts it among its own."""
-
-    x: Array
-    z: Array
-    is_own: bool
 
 
 class Course:
@@ -48,12 +45,13 @@ class Course:
     state: Standing
     _search: Search
     _points: dict[bytes, Array]  # those measured, by their z
+    _places: dict[bytes, Array]  # their z, by what the user set
 
     def __init__(self, setup: Setup) -> None:
         self._first = setup
         self._fixed: dict[str, float] = {}  # since then
         self._border = Border(Allowed(setup.space, setup.guard), setup.space)
-        self._asked: _Asked | None = None  # the latest trial
+        self._waiting: dict[int, Out] = {}
         self._trial: int | None = None  # in which the proposal went out
         self._next: Question | None = None  # where the proposal is, once it is asked
         self._heard: list[Observation] = []  # all readings that it is to learn of
@@ -70,25 +68,33 @@ class Course:
         elif kind == "continue" and is_heard:
             self._send(None)
         elif kind == "ask":
-            x, (place, is_own, _) = event["x"], self._question
-            is_exact = np.array_equal(x, place.x)
-            z = place.z if is_exact else self.setup.space.to_search(x)
-            is_next = _is_same_place(z, place.z, self.setup.task.x0)
-            self._trial = event["id"] if is_next and is_own else None
-            self._asked = _Asked(x, z, is_own or not is_next)
-            self._border, self._next = self._border.asked(x), None
-        elif kind in CHANGES and is_heard:
+            self._ask(event)
+        elif drops := event.get("drops"):
+            self._waiting = waiting.without(self._waiting, drops)
+        if kind in CHANGES and is_heard:
             self._change(event)
 
-    @property
-    def place(self) -> Place:
-        """Where to measure next."""
-        return self._question.place
+    # -- questions -------------------------------------------------------------------
 
     @property
-    def why(self) -> Why:
-        """What for."""
-        return self._question.why or self.proposal.why
+    def question(self) -> Question:
+        """Where to measure next, and what for."""
+        own = self._question
+        if not self._waiting:
+            return own._replace(why=own.why or self.proposal.why)
+        own = own._replace(why=self.proposal.why)
+        proposal = None if self._trial in self._waiting else self.proposal
+        taken = tuple(out.z for out in self._waiting.values())
+        for _ in range(_ATTEMPTS):
+            further = self.setup.searcher.further(self.state, proposal, taken)
+            if further is proposal:
+                return own
+            place = self._border.allowed.place(further.x)
+            is_repeat = further.why in _REPEATS
+            if is_repeat or not waiting.is_taken(self._waiting, place.x):
+                break
+            taken = (*taken, further.x)  # where it was set to is: look elsewhere
+        return Question(place, True, further.why, is_proposal=False)
 
     @property
     def _question(self) -> Question:
@@ -96,11 +102,41 @@ class Course:
             self._next = self._border.question(self.proposal.x)
         return self._next
 
+    def _ask(self, event: Event) -> None:
+        """A trial goes out."""
+        x, (place, is_own, *_) = event["x"], self._question
+        is_further = event.get("beside") == "further"
+        z = place.z if np.array_equal(x, place.x) else self._z(x, event)
+        is_next = not is_further and _is_same_place(z, place.z, self.setup.task.x0)
+        if not is_further:
+            self._trial = event["id"] if is_next and is_own else None
+        why = Why.__members__.get(str(event.get("why")), Why.STEP)
+        proposal = self.proposal if is_next else Proposal(z, why)
+        flight = Flight(proposal, self.state)
+        out = Out(event["id"], x, z, is_own or not is_next, flight)
+        self._waiting = waiting.joined(self._waiting, out)
+        self._border, self._next = self._border.asked(x), None
+
+    def _z(self, x: Array, event: Event) -> Array:
+        """z of a trial; of one beside others that of its place, if that is known."""
+        known = self._places.get(x.tobytes()) if "beside" in event else None
+        return self.setup.space.to_search(x) if known is None else known
+
+    def _recognise(self) -> None:
+        """See whether the proposal is what a trial beside others measures already."""
+        if any(out.has_company for out in self._waiting.values()):
+            place = self._question.place
+            if (out := waiting.at(self._waiting, place.x)) is not None:
+                self._trial = out.id
+                self._waiting[out.id] = replace(out, z=place.z)
+
     # -- readings --------------------------------------------------------------------
 
     def _read(self, event: Event, *, is_heard: bool) -> None:
-        answers = event["id"] is not None and event["id"] == self._trial
-        at = None if event["id"] is None else self._asked
+        at = None if event["id"] is None else self._waiting[event["id"]]
+        answers = at is not None and self._answers(at)
+        if at is not None:
+            self._waiting = waiting.without(self._waiting, [at.id])
         seen = observation(event, None if at is None else at.x, answers)
         is_sent = is_heard and self._hear(seen, at)
         accepted = is_sent and self.state.accepted
@@ -112,7 +148,14 @@ class Course:
             if is_heard and self._border.allowed is not allowed:
                 self._narrow()
 
-    def _hear(self, seen: Observation, at: _Asked | None) -> bool:
+    def _answers(self, at: Out) -> bool:
+        """Whether a trial is the proposal, or measures the same place beside it."""
+        own = self._waiting.get(-1 if self._trial is None else self._trial)
+        if own is None or not at.has_company:
+            return at.id == self._trial
+        return np.array_equal(at.x, own.x)
+
+    def _hear(self, seen: Observation, at: Out | None) -> bool:
         """Let the method know of a reading, if it is one for it.
 
         On the way to a place, or at the safe one, it is one that the method did not
@@ -129,8 +172,10 @@ class Course:
         # one, bit by bit.
         z = self.setup.space.to_search(seen.x) if at is None else at.z
         self._points[z.tobytes()] = seen.x
+        self._places[seen.x.tobytes()] = z
         value = self.setup.space.value_to_search(seen.value)
-        self._send(replace(seen, x=z, value=value))
+        flight = None if at is None else at.company
+        self._send(replace(seen, x=z, value=value, flight=flight))
         return True
 
     def _centre(self) -> Array:
@@ -141,21 +186,23 @@ class Course:
         return self.setup.space.unrounded(z) if x is None else x.copy()
 
     def _send(self, observation: Observation | None) -> None:
-        self._sent.append(observation)
+        self._sent.append(_stripped(observation))
         proposal, self.state = self._search.send(observation)
         if proposal is not self.proposal:
             self.proposal, self._trial, self._next = proposal, None, None
+            self._recognise()
 
     # -- changes ---------------------------------------------------------------------
 
     def _change(self, event: Event) -> None:
         """Go on as the user has come to want it."""
         if event["event"] == "set":
-            setup, sent, points = self.setup, self._sent, self._points
+            setup, sent = self.setup, self._sent
+            points, places = self._points, self._places
             setup = replace(setup, task=replace(setup.task, noise=event["noise"]))
             if not self._continue(setup):
                 self._begin(setup)
-                self._points = points
+                self._points, self._places = points, places
                 for observation in sent:
                     self._send(observation)
         elif event["event"] in ("fix", "free"):
@@ -184,6 +231,7 @@ class Course:
         if search is not None:
             self._border = border
             self._start(setup, search)
+            self._recognise()
         return search is not None
 
     def _begin_anew(self, setup: Setup) -> None:
@@ -192,9 +240,10 @@ class Course:
         self._begin(setup)
         for seen in self._heard:
             self._hear(replace(seen, trial=None, answers=False), None)
-        if self._asked is not None:  # it may still wait for its reading
-            z = setup.space.to_search(self._asked.x)
-            self._asked = self._asked._replace(z=z)
+        self._waiting = {
+            key: out.anew(setup.space.to_search(out.x))
+            for key, out in self._waiting.items()
+        }
 
     def _bordered(self, setup: Setup) -> tuple[Setup, Border]:
         """The setup within all that is not allowed any more."""
@@ -205,7 +254,8 @@ class Course:
 
     def _begin(self, setup: Setup) -> None:
         z0 = setup.task.x0
-        self._points = {z0.tobytes(): setup.space.to_user(z0)}
+        x0 = setup.space.to_user(z0)
+        self._points, self._places = {z0.tobytes(): x0}, {x0.tobytes(): z0}
         self._sent = []
         self._start(setup, setup.searcher.begin(setup.task))
 
@@ -213,6 +263,13 @@ class Course:
         self.setup, self._search = setup, search
         self.proposal, self.state = next(search)
         self._trial = self._next = None
+
+
+def _stripped(observation: Observation | None) -> Observation | None:
+    """Without the beliefs of that time: all of them would be kept for ever."""
+    if observation is None or observation.flight is None:
+        return observation
+    return replace(observation, flight=replace(observation.flight, standing=None))
 
 
 def replayed(setup: Setup, live: Sequence[Event]) -> Course:

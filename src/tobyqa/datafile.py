@@ -46,7 +46,7 @@ class Readings:
     def tell_rest(self, opt: Optimizer) -> None:
         """Tell what is missing if a crash cut short the telling."""
         history = opt.result().history
-        if opt.pending is None and not history.asked.any():
+        if not opt.pending and not history.asked.any():
             for k in range(len(history), len(self.value)):
                 t = float(k) if self.t is None else self.t[k]
                 known = self.sigma is not None and not math.isnan(self.sigma[k])

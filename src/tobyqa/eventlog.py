@@ -16,16 +16,8 @@ from typing import Any
 import numpy as np
 
 from . import _check
-from .books import (
-    ENDS,
-    READINGS,
-    WITHDRAWABLE,
-    Books,
-    Event,
-    Trial,
-    checked_events,
-    counting,
-)
+from .books import ENDS, Books, Trial, checked_events
+from .counting import READINGS, WITHDRAWABLE, Event, counting
 from .course import Course, replayed
 from .journal import Journal, StrPath
 from .result import Status
@@ -210,16 +202,34 @@ class EventLog:
         )
         journal.close()
 
-    def ask(self) -> Trial:
-        """The trial that waits, or else the proposal as a new one."""
-        if self.books.pending is None:
-            course = self.course
-            x, why = course.place.x, course.why.name
-            x.flags.writeable = False
-            self.record({"event": "ask", "id": self.books.asked, "x": x, "why": why})
-        pending = self.books.pending
-        assert pending is not None
-        return pending
+    def ask(self, k: int) -> tuple[Trial, ...]:
+        """The first `k` trials that wait, new ones among them if the budget allows.
+
+        The first of new ones is the proposal, unless that waits.
+        """
+        while len(self.books.pending) < k and self.books.has_room:
+            books, question = self.books, self.course.question
+            assert question.why is not None
+            question.place.x.flags.writeable = False
+            beside = "own" if question.is_proposal else "further"
+            self.record(
+                {
+                    "event": "ask",
+                    "id": books.next_id,
+                    "x": question.place.x,
+                    "why": question.why.name,
+                    **({"beside": beside} if books.pending else {}),
+                }
+            )
+        return self.books.pending[:k]
+
+    def give_up(self, trial: Trial) -> None:
+        """Wait for a trial no more."""
+        if not isinstance(trial, Trial):
+            raise TypeError(f"trial must be what ask() returned, but is {trial!r}")
+        self.books.check_waiting(trial)
+        _log.info("trial %s at %s is given up", trial.id, trial.x)
+        self.record({"event": "give_up", "drops": [trial.id]})
 
     def stop(self, status: Status) -> None:
         """End the search from outside."""
@@ -275,11 +285,12 @@ class EventLog:
         return {"event": "fail", "id": trial.id, "t": when, "reason": str(reason)}
 
     def _trial_at(self, x: Any) -> Trial:
-        """The trial that waits, if it is at this point."""
-        n, pending = self.setup.x0.size, self.books.pending
+        """The first trial that waits at this point, if one does."""
+        n = self.setup.x0.size
         x = _check.point("x", x, n, largest=math.inf)
-        if pending is not None and np.array_equal(x, pending.x):
-            return pending
+        for trial in self.books.pending:
+            if np.array_equal(x, trial.x):
+                return trial
         return Trial(None, _check.point("x", x, n))
 
     def _time(self, t: float | None) -> float:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _check
-from .books import RecordError, counting
+from .books import RecordError
+from .counting import counting
 from .eventlog import EventLog
 from .journal import Journal, StrPath, read, write
 from .lines import Log, differences, read_header

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from .journal import JournalError, StrPath
+from .books import Trial
+from .crew import Workers, called, checked_workers
+from .inflight import evaluate_side_by_side
+from .journal import StrPath
+from .measurement import tell_outcome
 from .methods import DEFAULT
 from .optimizer import Optimizer
 from .progress import meter
@@ -20,22 +22,9 @@ from .result import Result, Status
 from .state import Method
 
 Array = NDArray[np.float64]
-_log = logging.getLogger(__name__)
-
-# What a mistake in the program raises, and no instrument.
-_MISTAKES = NameError, TypeError, AttributeError, ImportError, SyntaxError
 
 EVALUATIONS_PER_VARIABLE = 500
 """Budget of `minimize` per variable when `maxfev` is not given."""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What `fun` may return instead of a number: the reading, its time and error."""
-
-    value: float
-    t: float | None = None
-    sigma: float | None = None
 
 
 def minimize(
@@ -64,6 +53,7 @@ def minimize(
     restarts: bool = False,
     journal: StrPath | None = None,
     progress: bool = False,
+    workers: Any = None,
 ) -> Result:
     """Minimise a function whose values are noisy and drift while one searches.
 
@@ -146,6 +136,14 @@ def minimize(
     progress : bool
         Show on standard error how far it is: a bar if tqdm is installed, else a line
         now and then. Every reading is in the log ``tobyqa`` at level INFO, as well.
+    workers : int, concurrent.futures.Executor or pair of both, optional
+        How many evaluations are in flight at a time, in threads of our own, or who
+        makes them: processes (``ProcessPoolExecutor``), a Dask cluster
+        (``client.get_executor()``), MPI. An executor that does not tell how many
+        workers it has takes a pair, ``(executor, 8)``. A new point goes out as soon as
+        one is back. What is asked with several in flight follows from the order in
+        which they come back, so runs differ; with one, all is as without `workers`.
+        An evaluation whose worker dies is a failed one. Not with `max_move` or `safe`.
 
     Returns
     -------
@@ -165,6 +163,9 @@ def minimize(
     """
     _check.function("fun", fun)
     _check.switch("progress", progress)
+    several = checked_workers(workers)
+    if several is not None:
+        _check_instruments(several, max_move=max_move, safe=safe)
     args = args if isinstance(args, tuple) else (args,)
     notify = _notifier(callback)
     with Optimizer.open(
@@ -191,11 +192,19 @@ def minimize(
     ) as opt:
         try:
             with meter(opt, shown=progress) as advance:
-                before = opt.nfev
-                while not opt.done:
-                    _evaluate(opt, fun, args, is_first=opt.nfev == before)
+
+                def after() -> None:
                     advance()
                     notify(opt)
+
+                if several is None:
+                    _evaluate_all(opt, fun, args, after)
+                else:
+
+                    def call(trial: Trial) -> tuple[Any, ...]:
+                        return called, fun, trial.x.copy(), args, trial.id
+
+                    evaluate_side_by_side(opt, call, several, after)
         except KeyboardInterrupt:
             opt.stop(Status.STOPPED)
         except StopIteration:
@@ -203,27 +212,32 @@ def minimize(
         return opt.result()
 
 
-def _evaluate(
-    opt: Optimizer, fun: Callable[..., Any], args: tuple[Any, ...], *, is_first: bool
+def _check_instruments(workers: Workers, **of_one: Any) -> None:
+    """What is about one instrument's way from place to place needs one worker."""
+    for name, value in of_one.items():
+        if value is not None and workers.size > 1:
+            raise ValueError(
+                f"workers must be 1 with {name}, which is about one instrument that "
+                f"goes from place to place, but is {workers.size}"
+            )
+
+
+def _evaluate_all(
+    opt: Optimizer,
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    after: Callable[[], None],
 ) -> None:
-    """One measurement: asked for, taken, told."""
-    trial, reading, answered = opt.ask(), None, opt.nfev
-    try:
-        reading = fun(trial.x.copy(), *args)
-        if not isinstance(reading, Measurement):
-            reading = Measurement(reading)
-        opt.tell(trial, reading.value, reading.t, reading.sigma)
-    except JournalError:
-        raise
-    except Exception as error:
-        if is_first and reading is None and isinstance(error, _MISTAKES):
-            raise
-        if opt.nfev > answered:
-            raise  # the reading counts: it is a warning, made an error, that came after
-        # Whatever went wrong in the user's code, its clock and its units included:
-        # nothing measured so far is lost.
-        _log.info("evaluation failed", exc_info=True)
-        opt.tell_failed(trial, f"{type(error).__name__}: {error}")
+    """One measurement after the other: asked for, taken, told."""
+    before = opt.nfev
+    while not opt.done:
+        trial = opt.ask()
+
+        def outcome(trial: Trial = trial) -> Any:
+            return fun(trial.x.copy(), *args)
+
+        tell_outcome(opt, trial, outcome, is_first=opt.nfev == before)
+        after()
 
 
 def _notifier(callback: Callable[..., Any] | None) -> Callable[[Optimizer], None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from . import _check, commands, files
 from .books import Trial
@@ -20,7 +20,7 @@ from .state import Method, Standing
 
 
 class Optimizer:
-    """Minimise a noisy, drifting quantity, one measurement at a time.
+    """Minimise a noisy, drifting quantity, one measurement at a time or several.
 
     Parameters
     ----------
@@ -147,14 +147,40 @@ class Optimizer:
         files.begin_with(opt._log, rows, path)
         return opt
 
-    def ask(self) -> Trial:
+    @overload
+    def ask(self) -> Trial: ...
+
+    @overload
+    def ask(self, k: int) -> list[Trial]: ...
+
+    def ask(self, k: int | None = None) -> Trial | list[Trial]:
         """The next point to measure; the same one until it has been told.
 
         A search that has ended raises RuntimeError.
+
+        Parameters
+        ----------
+        k : int, optional
+            How many trials are to wait at the same time: a list of them, those that
+            wait already first, and new ones until they are `k`. Fewer if `maxfev`
+            allows no more. Each is told on its own, in any order. More than one is a
+            ValueError with `max_move` or `safe`, which are about one instrument that
+            goes from place to place.
+
+        Examples
+        --------
+        >>> opt = Optimizer([1.0, 2.0], maxfev=40)
+        >>> trials = opt.ask(3)
+        >>> for trial in reversed(trials):
+        ...     opt.tell(trial, sum(trial.x**2))
+        >>> opt.ask().id, opt.nfev
+        (3, 3)
         """
+        count = commands.checked_ask(self._log.setup, k)
         if self.done:
             raise RuntimeError(f"nothing to ask, the search has ended: {self.message}")
-        return self._log.ask()
+        trials = self._log.ask(count)
+        return trials[0] if k is None else list(trials)
 
     def tell(
         self,
@@ -189,6 +215,15 @@ class Optimizer:
         """Say that a measurement failed; the search goes on with another point."""
         self._log.record(self._log.failure(trial, reason, t))
 
+    def give_up(self, trial: Trial) -> None:
+        """Wait for a trial no more: its reading will not come.
+
+        It counts neither as a reading nor as a failure, and `maxfev` allows for another
+        one instead. `undo` does not bring it back; a reading that comes after all can
+        be told with its point, ``tell(trial.x, value)``.
+        """
+        self._log.give_up(trial)
+
     def stop(self, status: Status = Status.STOPPED) -> None:
         """End the search from outside; `resume` and `undo` lift it."""
         self._log.stop(status)
@@ -196,7 +231,8 @@ class Optimizer:
     def undo(self) -> None:
         """Withdraw the latest reading, failure or change, or ValueError.
 
-        If it answered a trial, that trial is pending again. The log keeps both.
+        If it answered a trial, that trial is pending again. Trials that went out since
+        are withdrawn as well, unless several were out. The log keeps both.
         """
         self._log.undo()
 
@@ -221,9 +257,9 @@ class Optimizer:
         return self._log.message
 
     @property
-    def pending(self) -> Trial | None:
-        """The trial that waits for its reading; looking at it asks for nothing."""
-        return self._log.books.pending
+    def pending(self) -> list[Trial]:
+        """The trials that wait for their readings; looking at them asks for nothing."""
+        return list(self._log.books.pending)
 
     @property
     def reasons(self) -> list[str]:

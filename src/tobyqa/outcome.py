@@ -61,9 +61,9 @@ def run_rows(log: EventLog) -> Rows:
     books, progress = log.books, progress_of(log)
     limit = "" if books.maxfev is None else f" of {books.maxfev}"
     rows = [("search", log.message), ("trials", f"{books.answered}{limit} answered")]
-    if (trial := books.pending) is not None:
+    for k, trial in enumerate(books.pending):
         at = ", ".join(point_texts(progress, trial.x))
-        rows.append(("pending", f"trial {trial.id}: {at}"))
+        rows.append(("" if k else "pending", f"trial {trial.id}: {at}"))
     return [*rows, *answer_rows(progress), ("method", str(log.setup.searcher))]
 
 

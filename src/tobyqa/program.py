@@ -4,7 +4,8 @@ The program is started anew for every trial, without a shell. It gets the point
 
 - on standard input, as one JSON object of names and values;
 - in the environment: ``TOBYQA_X`` (all values, a JSON list), ``TOBYQA_INDEX`` (the
-  trial's number) and ``TOBYQA_<NAME>`` for each variable;
+  trial's number) and ``TOBYQA_<NAME>`` for each variable
+  and, of several that run at the same time, ``TOBYQA_SLOT``: 0, 1, ...;
 - in its arguments, where they hold ``{x}``, ``{index}`` or ``{name of a variable}``.
 """
 
@@ -20,13 +21,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from .books import Trial
-from .child import WINDOW, Ending, Job, run_plainly
+from .child import WINDOW, Ending, Job, Leash, run_plainly
 from .journal import JournalError
-from .minimize import Measurement
+from .measurement import Measurement
 from .protocol import LONGEST_LINE, parse_output
 from .running import Notes
 from .supervised import run_supervised
 
+SLOT = "TOBYQA_SLOT"
 _TAIL = 500  # characters of standard error that a failure's record keeps
 
 
@@ -53,6 +55,8 @@ class Program:
     max_output: float = 64.0  # MiB
     stderr_lines: int = 3  # of standard error that the record of a failure keeps
     notes: Notes | None = None  # where it is remembered while it runs
+    leash: Leash | None = None  # by which another thread can end it
+    has_slots: bool = False  # several run at the same time
 
     def __post_init__(self) -> None:
         if not self.command:
@@ -60,6 +64,8 @@ class Program:
         if shutil.which(self.command[0]) is None:
             raise ValueError(f"cannot find the program {self.command[0]!r}")
         seen = {"TOBYQA_X": "the whole point", "TOBYQA_INDEX": "the trial's number"}
+        if self.has_slots:
+            seen[SLOT] = "the number of its slot"
         for name in self.names:
             variable = variable_of(name)
             if variable in seen:
@@ -71,8 +77,10 @@ class Program:
         for argument in self.command:
             _check_placeholders(argument, ("x", "index", *self.names))
 
-    def measure(self, trial: Trial) -> Measurement:
+    def measure(self, trial: Trial, slot: int | None = None) -> Measurement:
         """Start the program at a trial's point and wait for its reading.
+
+        `slot`: which of those that run at the same time it is, from 0.
 
         Raises
         ------
@@ -83,7 +91,7 @@ class Program:
         """
         run = run_supervised if os.name == "posix" else run_plainly
         try:
-            ending = run(self._job(trial))
+            ending = run(self._job(trial, slot))
         except JournalError:
             raise
         except OSError as error:
@@ -99,7 +107,7 @@ class Program:
             detail = f"; standard error: {complaint}" if complaint else ""
             raise ProgramError(f"{error}{detail}") from None
 
-    def _job(self, trial: Trial) -> Job:
+    def _job(self, trial: Trial, slot: int | None) -> Job:
         values = [float(v) for v in trial.x]
         texts = self._texts(trial)
         point = dict(zip(self.names, values, strict=True))
@@ -108,11 +116,13 @@ class Program:
             environment={
                 **os.environ,
                 **{variable_of(k): text for k, text in texts.items()},
+                **({} if slot is None else {SLOT: str(slot)}),
             },
             stdin=json.dumps(point).encode() + b"\n",
             timeout=self.timeout,
             max_output=self.max_output,
-            notes=self.notes,
+            notes=self.notes.of_slot(slot) if self.notes and slot else self.notes,
+            leash=self.leash,
         )
 
     def _texts(self, trial: Trial) -> dict[str, str]:

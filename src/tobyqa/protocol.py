@@ -13,7 +13,7 @@ import re
 from typing import Any, NoReturn
 
 from . import _check
-from .minimize import Measurement
+from .measurement import Measurement
 
 LONGEST_LINE = 65536  # bytes; no reading is that long
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .books import Event
+from .counting import Event
 from .result import History
 from .state import Gauges, Observation
 

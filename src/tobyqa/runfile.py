@@ -58,10 +58,12 @@ class RunSettings:
     retries: int = 0
     max_output: float = 64.0
     stderr_lines: int = 3
+    parallel: int | None = None
+    dask: str | None = None
     program: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for key in ("method", "data", "journal"):
+        for key in ("method", "data", "journal", "dask"):
             value = getattr(self, key)
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{key} must be a text, but is {value!r}")
@@ -76,9 +78,23 @@ class RunSettings:
                 raise TypeError(f"{key} must be a whole number, but is {value!r}")
             if value < 0:
                 raise ValueError(f"{key} must be >= 0, but is {value}")
+        self._check_parallel()
         if self.options is not None and not isinstance(self.options, Mapping):
             raise TypeError(f"options must be a table, but is {self.options!r}")
         object.__setattr__(self, "program", command_of(self.program))
+
+    def _check_parallel(self) -> None:
+        """Several programs at a time are several instruments."""
+        if self.parallel is not None:
+            _check.count("parallel", self.parallel)
+        several = self.dask is not None or (self.parallel or 1) > 1
+        for key in ("max_move", "safe") if several else ():
+            if getattr(self, key) is not None:
+                name = "dask" if self.parallel is None else "parallel"
+                raise ValueError(
+                    f"{name} does not go together with {key}, which is about one "
+                    "instrument that goes from place to place"
+                )
 
     def readings(self) -> Readings | None:
         """The old readings, if there are any."""

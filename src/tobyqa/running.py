@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import json
 import os
 import time
@@ -61,6 +62,19 @@ class Notes:
         path = Path(journal)
         return Notes(path.with_name(path.name + ".programs"))
 
+    def of_slot(self, slot: int) -> Notes:
+        """Those of one of several programs that run at the same time, in a file each.
+
+        The first has the file that a single one has.
+        """
+        return Notes(self.path.with_name(f"{self.path.name}.{slot}")) if slot else self
+
+    def _all(self) -> list[Notes]:
+        """Those of all slots that have any."""
+        files = self.path.parent.glob(f"{glob.escape(self.path.name)}.*")
+        slots = (Notes(path) for path in files if path.suffix[1:].isdecimal())
+        return [self, *sorted(slots, key=lambda notes: notes.path.name)]
+
     def write(self, supervisor: int, program: int) -> None:
         """Remember the process that sees to a program, and the program itself.
 
@@ -101,8 +115,11 @@ class Notes:
         Raises
         ------
         JournalError
-            If that run is not over, or its program does not end.
+            If that run is not over, or one of its programs does not end.
         """
+        return [pid for notes in self._all() for pid in notes._end_one(grace)]
+
+    def _end_one(self, grace: float) -> list[int]:
         left = self._read()
         run, supervisor, program = (
             left.get(role) for role in ("run", "supervisor", "program")
@@ -136,7 +153,7 @@ class Notes:
         return {}
 
     def _error(self, text: str) -> JournalError:
-        name = str(self.path).removesuffix(".programs")
+        name = str(self.path).rpartition(".programs")[0]
         return JournalError(errno.EBUSY, text, name)
 
 

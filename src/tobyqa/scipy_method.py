@@ -57,6 +57,14 @@ def scipy_method(
     counts. `callback` is called after every evaluation, as in `tobyqa.minimize`;
     ``disp`` prints the result. Derivatives are ignored with a warning.
 
+    It also serves as the local search of `scipy.optimize.basinhopping`, which passes
+    over searches that did not end by themselves, so that `tol` should be said, and of
+    `scipy.optimize.dual_annealing`, which keeps its bounds to itself::
+
+        how = {"method": tobyqa.scipy_method, "tol": 0.02, "options": {"noise": 0.01}}
+        basinhopping(fun, x0, minimizer_kwargs=how)
+        dual_annealing(fun, bounds, minimizer_kwargs={**how, "bounds": bounds})
+
     Examples
     --------
     >>> from scipy.optimize import LinearConstraint, minimize

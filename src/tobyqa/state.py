@@ -59,6 +59,14 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class Flight:
+    """How a trial went out that had others beside it."""
+
+    proposal: Proposal  # what it went out as
+    standing: Standing | None  # where the search stood then; None: not kept
+
+
+@dataclass(frozen=True)
 class Observation:
     """One event from the outside: a reading, or a failed attempt at one."""
 
@@ -68,6 +76,7 @@ class Observation:
     sigma: float = math.nan  # its own standard error, NaN where not stated
     trial: int | None = None  # the trial that it belongs to; None: nobody asked
     answers: bool = False  # that trial was the proposal which is in force now
+    flight: Flight | None = None  # of that trial; None: it was alone
 
     @property
     def asked(self) -> bool:
@@ -110,6 +119,7 @@ class State(Generic[M]):
     status: Status = Status.RUNNING
     gauges: Gauges = _NO_GAUGES
     memory: M | None = None  # the method's own part, absent until its model exists
+    is_beside: bool = False  # trials have been out together
 
     @property
     def centre_point(self) -> Array:
@@ -229,6 +239,15 @@ class Method(Protocol):
         """The search that has come to `state`, from now on with another task.
 
         None if it cannot, as before there is a model: then a new one has to begin.
+        """
+
+    def further(
+        self, state: Any, proposal: Proposal | None, waiting: tuple[Array, ...]
+    ) -> Proposal:
+        """What is worth most while trials are `waiting` at these points; pure.
+
+        `proposal` is the search's own in this state, None if it is waiting already. To
+        give that object back is to ask for it.
         """
 
     def estimate(self, state: Any, *, quick: bool = False) -> Estimate:

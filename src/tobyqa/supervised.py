@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from . import _supervise
-from .child import GRACE, WINDOW, Ending, Job
+from .child import CUT, GRACE, WINDOW, Ending, Job, Leash
 from .running import Process
 
 _PIECE = 65536  # bytes read at once
@@ -102,7 +102,7 @@ class _Watch:
         while not self.report.data.endswith(b"\n") and self.report.read():
             pass
         self.pid = self.said("pid")
-        if self.pid is None:  # hear() will find out
+        if self.pid is None or _is_cut(job):  # hear() will find out
             return
         self.program = Process.of(self.pid)
         if job.notes is not None:
@@ -113,7 +113,9 @@ class _Watch:
     def hear(self, job: Job) -> str:
         """Listen until the program has ended, or say why it should be ended."""
         end = None if job.timeout is None else time.monotonic() + job.timeout
-        for _ in self._heard(end):
+        for _ in self._heard(end, job.leash):
+            if _is_cut(job):
+                return CUT
             if job.is_flood(max(self.out.size, self.err.size)):
                 return job.too_loud
         return job.too_slow if self.report.is_open and self.code is None else ""
@@ -139,21 +141,28 @@ class _Watch:
         if self.pid is not None and Process.of(self.pid) == self.program:
             _supervise.end_group(self.pid, grace)
 
-    def _heard(self, end: float | None) -> Iterator[None]:
+    def _heard(self, end: float | None, leash: Leash | None = None) -> Iterator[None]:
         """Take in what is said, piece by piece, until the supervisor or time ends."""
         with selectors.DefaultSelector() as selector:
             for pipe in (self.report, self.out, self.err):
                 if pipe.is_open:
                     selector.register(pipe.pipe, selectors.EVENT_READ, pipe)
+            if leash is not None:
+                selector.register(leash.woken, selectors.EVENT_READ)
             while self.report.is_open:
                 left = None if end is None else end - time.monotonic()
                 if left is not None and left <= 0.0:
                     return
                 for key, _ in selector.select(left):
-                    key.data.read()
-                    if not key.data.is_open:
+                    if key.data is not None:
+                        key.data.read()
+                    if key.data is not None and not key.data.is_open:
                         selector.unregister(key.fileobj)
                 yield
+
+
+def _is_cut(job: Job) -> bool:
+    return job.leash is not None and job.leash.is_cut
 
 
 @contextlib.contextmanager

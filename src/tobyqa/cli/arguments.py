@@ -107,6 +107,19 @@ def _add_run(commands: Any) -> None:
         help="keep the last K lines of a failed program's standard error, 500 "
         "characters at most (3 by default; 0: none, if secrets may be in them)",
     )
+    command.add_argument(
+        "--parallel",
+        type=int,
+        metavar="K",
+        help="run K programs at the same time; each has the number of its slot, 0 to "
+        "K - 1, in TOBYQA_SLOT",
+    )
+    command.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="run them on the workers of a Dask cluster, whose scheduler is there: as "
+        "many as these have threads, or --parallel",
+    )
     command.add_argument("--quiet", action="store_true", help="no progress lines")
     _add_json(command)
 
@@ -125,9 +138,15 @@ def _add_by_hand(commands: Any) -> None:
 
     ask = _add(
         commands, "ask", byhand.ask, "show the point to measure next",
-        "ask run.jsonl", "ask run.jsonl --full",
+        "ask run.jsonl", "ask run.jsonl --full", "ask run.jsonl -k 4",
     )  # fmt: skip
     _add_file(ask)
+    ask.add_argument(
+        "-k",
+        type=int,
+        metavar="K",
+        help="K points that can be measured at the same time, those that wait first",
+    )
     ask.add_argument(
         "--full",
         action="store_true",
@@ -139,9 +158,10 @@ def _add_by_hand(commands: Any) -> None:
     tell = _add(
         commands, "tell", byhand.tell, "hand in a reading",
         "tell run.jsonl -1.5", "tell run.jsonl 0.3 --sigma 0.1 --x 21,0.1",
-        "tell run.jsonl 4.89 --t 03:58",
+        "tell run.jsonl 4.89 --t 03:58", "tell run.jsonl --trial 7 -1.5",
     )  # fmt: skip
     _add_file(tell)
+    _add_trial(tell)
     tell.add_argument("value", type=number, metavar="VALUE", help="the reading")
     tell.add_argument(
         "--t",
@@ -160,11 +180,24 @@ def _add_by_hand(commands: Any) -> None:
 
     fail = _add(
         commands, "fail", byhand.fail, "say that a measurement failed",
-        "fail run.jsonl --reason 'beam lost'",
+        "fail run.jsonl --reason 'beam lost'", "fail run.jsonl --trial 7",
     )  # fmt: skip
     _add_file(fail)
+    _add_trial(fail)
     fail.add_argument("--reason", default="", metavar="TEXT", help="why")
     _add_json(fail)
+
+    give_up = _add(
+        commands, "give-up", byhand.give_up, "wait for a trial no more",
+        "give-up run.jsonl 7",
+        description="Wait for a trial no more: its reading will not come. It counts as "
+        "neither reading nor failure, and --maxfev allows for another one instead.",
+    )  # fmt: skip
+    _add_file(give_up)
+    give_up.add_argument(
+        "trial", type=int, nargs="?", metavar="TRIAL", help="its number"
+    )
+    _add_json(give_up)
 
     undo = _add(
         commands, "undo", byhand.undo, "withdraw the latest reading or change",
@@ -207,6 +240,15 @@ def _add_file(command: Any) -> None:
     command.add_argument("file", metavar="FILE", help="the run's journal")
 
 
+def _add_trial(command: Any) -> None:
+    command.add_argument(
+        "--trial",
+        type=int,
+        metavar="TRIAL",
+        help="which, if several wait for their readings: its number",
+    )
+
+
 def _add_json(command: Any) -> None:
     command.add_argument("--json", action="store_true", help="print JSON for machines")
 
@@ -215,7 +257,8 @@ def _add_json(command: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    more = "journal timeout retries max_output stderr_lines program".split()
+    more = "journal timeout retries max_output stderr_lines parallel dask".split()
+    more.append("program")
     flags = search_flags(args, *more)
     settings = merged(args.runfile, flags)
     return run(settings, args.argv, json=args.json, quiet=args.quiet)

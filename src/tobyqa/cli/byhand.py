@@ -49,13 +49,17 @@ def init(settings: RunSettings, args: argparse.Namespace) -> int:
 
 
 def ask(args: argparse.Namespace) -> int:
-    """Print the point to measure next; the same one until it is answered."""
+    """Print what to measure next; the same until it is answered."""
     with Optimizer.resume(args.file) as opt:
-        trial = opt.ask()
-        text = f"trial {trial.id}: {point_text(opt, trial.x, full=args.full)}"
-        if why := why_text(opt, trial):
-            text += f"\n  {why}"
-        say(as_json(trial_facts(opt, trial)) if args.json else text)
+        trials = opt.ask(1 if args.k is None else args.k)
+        if args.json:
+            shown = [trial_facts(opt, trial) for trial in trials]
+            say(as_json(shown[0] if args.k is None else shown))
+            return 0
+        for trial in trials:
+            say(f"trial {trial.id}: {point_text(opt, trial.x, full=args.full)}")
+            if why := why_text(opt, trial):
+                say(f"  {why}")
     return 0
 
 
@@ -66,7 +70,7 @@ def tell(args: argparse.Namespace) -> int:
             f"value must be at most {LARGEST_READING:g} in size, but is {args.value}"
         )
     with Optimizer.resume(args.file) as opt:
-        trial = _waiting(opt) if args.x is None else _trial_at(opt, args.x)
+        trial = _trial_of(opt, args)
         t = None if args.t is None else as_run_time(opt, args.t)
         if t is None and not is_numbered(opt):
             t = withdrawn_time(journal.read(args.file).events, trial)
@@ -75,23 +79,53 @@ def tell(args: argparse.Namespace) -> int:
             warn(correction_note(opt))
         if warning := time_warning(opt):
             warn(warning)
-        _print_count(opt, args, "taken")
+        _print_count(opt, args, _taken(opt, trial, several=args.trial is not None))
     return 0
 
 
+def _taken(opt: Optimizer, trial: Trial, *, several: bool) -> str:
+    """What was taken, with its point where a number alone has named it."""
+    at = f" for trial {trial.id} at {point_text(opt, trial.x)}" if several else ""
+    return f"taken{at}"
+
+
+def _trial_of(opt: Optimizer, args: argparse.Namespace) -> Trial:
+    """The trial that a reading is for; with both, where it really was is recorded."""
+    if args.x is None:
+        return _waiting(opt, args.trial)
+    if args.trial is not None:
+        raise ValueError(
+            "--trial and --x exclude each other: a reading that was taken elsewhere is "
+            "told with --x alone, and its trial is given up or failed"
+        )
+    return _trial_at(opt, args.x)
+
+
 def _trial_at(opt: Optimizer, x: tuple[float, ...]) -> Trial:
-    """The trial that waits, if it is at this point or is shown so."""
-    pending = opt.pending
-    if pending is not None and x in (tuple(pending.x), tuple(handy(opt, pending.x))):
-        return pending
+    """The trial that waits, if one is at this point or is shown so."""
+    for trial in opt.pending:
+        if x in (tuple(trial.x), tuple(handy(opt, trial.x))):
+            return trial
     return Trial(None, np.array(x))
 
 
 def fail(args: argparse.Namespace) -> int:
     """Take note of a failed measurement."""
     with Optimizer.resume(args.file) as opt:
-        opt.tell_failed(_waiting(opt), args.reason.strip(), t=failure_time(opt))
+        trial = _waiting(opt, args.trial)
+        opt.tell_failed(trial, args.reason.strip(), t=failure_time(opt))
         _print_count(opt, args, "noted")
+    return 0
+
+
+def give_up(args: argparse.Namespace) -> int:
+    """Wait for a trial no more."""
+    with Optimizer.resume(args.file) as opt:
+        trial = _waiting(opt, args.trial)
+        opt.give_up(trial)
+        if not args.json:
+            say(f"trial {trial.id} at {point_text(opt, trial.x)} is given up")
+        _print_count(opt, args, "in the log")
     return 0
 
 
@@ -158,13 +192,22 @@ def _need_matplotlib(what: str) -> None:
         ) from None
 
 
-def _waiting(opt: Optimizer) -> Trial:
-    if opt.pending is None:
+def _waiting(opt: Optimizer, number: int | None) -> Trial:
+    """The trial of that number; the one that waits if none is given."""
+    waiting = {trial.id: trial for trial in opt.pending}
+    if not waiting:
         raise ValueError(
             "no trial waits for a reading: ask for one first (tobyqa ask), or say "
             "with --x where it was taken"
         )
-    return opt.pending
+    numbers = ", ".join(map(str, waiting))
+    if number is None and len(waiting) > 1:
+        raise ValueError(f"several trials wait: say with --trial which ({numbers})")
+    if number is None:
+        return opt.pending[0]
+    if number not in waiting:
+        raise ValueError(f"trial {number} does not wait for a reading ({numbers} do)")
+    return waiting[number]
 
 
 def _print_count(opt: Optimizer, args: argparse.Namespace, what: str) -> None:
@@ -176,7 +219,13 @@ def _print_count(opt: Optimizer, args: argparse.Namespace, what: str) -> None:
     say(f"{what}: {readings} readings, {len(history) - readings} failures")
     if opt.done:
         say(opt.message)
-    elif opt.pending is not None:
-        say(f"waiting: trial {opt.pending.id}: {point_text(opt, opt.pending.x)}")
     else:
-        say(f"next: tobyqa ask {args.file}")
+        say_next(opt, args.file)
+
+
+def say_next(opt: Optimizer, path: str) -> None:
+    """What waits for a reading, or what to do if nothing does."""
+    for trial in opt.pending:
+        say(f"waiting: trial {trial.id}: {point_text(opt, trial.x)}")
+    if not opt.pending:
+        say(f"next: tobyqa ask {path}")

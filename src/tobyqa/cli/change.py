@@ -8,8 +8,9 @@ from typing import Any
 
 from ..knobs import parse_named
 from ..optimizer import Optimizer
+from .byhand import say_next
 from .flags import number
-from .show import as_json, facts, point_text, say
+from .show import as_json, facts, say
 
 Add = Callable[..., Any]
 
@@ -116,13 +117,14 @@ def _changed(
         if args.json:
             say(as_json(facts(opt)))
             return 0
-        if waiting is not None and opt.pending is None:
-            say(f"trial {waiting.id} is given up: no reading is wanted there any more")
+        left = {trial.id for trial in opt.pending}
+        for trial in waiting:
+            if trial.id not in left:
+                why = "no reading is wanted there any more"
+                say(f"trial {trial.id} is given up: {why}")
         say(text(opt))
         if opt.done:
             say(opt.message)
-        elif opt.pending is not None:
-            say(f"waiting: trial {opt.pending.id}: {point_text(opt, opt.pending.x)}")
         else:
-            say(f"next: tobyqa ask {args.file}")
+            say_next(opt, args.file)
     return 0

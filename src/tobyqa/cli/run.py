@@ -24,6 +24,7 @@ from ..result import Status
 from ..runfile import RunSettings
 from ..running import Notes
 from ..text import one_line
+from .parallel import measure_side_by_side, say_left
 from .show import as_json, facts, is_date, progress_line, say, summary, warn
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
@@ -37,6 +38,7 @@ def run(settings: RunSettings, argv: Sequence[str], *, json: bool, quiet: bool) 
     if settings.maxfev is None:
         arguments["maxfev"] = EVALUATIONS_PER_VARIABLE * len(arguments["x0"])
     names = Optimizer(**arguments).names  # all that can be wrong is said before it runs
+    is_parallel = settings.parallel is not None or settings.dask is not None
     program = Program(
         settings.program,
         tuple(names),
@@ -44,11 +46,22 @@ def run(settings: RunSettings, argv: Sequence[str], *, json: bool, quiet: bool) 
         settings.max_output,
         settings.stderr_lines,
         Notes.beside(settings.journal),
+        has_slots=is_parallel,
     )
     progress = Progress(quiet=quiet)
     with opened(settings.journal, arguments, readings) as opt, _terminable():
         try:
             _end_what_is_left(program.notes, progress)
+            if is_parallel:
+                say_left(opt)
+                measure_side_by_side(
+                    opt,
+                    program,
+                    settings,
+                    say=progress.say,
+                    after=lambda: progress.show(opt),
+                    failed_at=failure_time,
+                )
             while not opt.done:
                 _measure(opt, program, settings.retries, progress)
                 progress.show(opt)

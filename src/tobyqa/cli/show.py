@@ -104,7 +104,7 @@ def facts(opt: Optimizer) -> dict[str, Any]:
         "done": opt.done,
         "maxfev": opt.maxfev,
         "readings": int((~res.history.failed).sum()),
-        "pending": None if pending is None else trial_facts(opt, pending),
+        "pending": [trial_facts(opt, trial) for trial in pending],
         "advice": advice(run).text,
         **{key: res[key] for key in fields.split()},
     }
@@ -125,7 +125,10 @@ def progress_line(opt: Optimizer) -> str:
     parts = [f"{count} trials", f"value {with_error(res.fun, res.fun_std)}"]
     if math.isfinite(res.drift_rate):
         parts.append(f"drift {_rate(opt, res.t, res.drift_rate)}")
-    return "  ".join([*parts, f"at {at}"])
+    parts.append(f"at {at}")
+    if running := opt.pending:
+        parts.append(f"running {', '.join(str(trial.id) for trial in running)}")
+    return "  ".join(parts)
 
 
 def is_date(opt: Optimizer, t: float) -> bool:
@@ -180,11 +183,13 @@ def _rule_rows(opt: Optimizer, space: Space) -> list[tuple[str, str]]:
 
 
 def _pending_rows(opt: Optimizer) -> list[tuple[str, str]]:
-    trial = opt.pending
-    if trial is None:
-        return []
-    rows = [("pending", f"trial {trial.id}: {point_text(opt, trial.x)}")]
-    return [*rows, ("", why)] if (why := why_text(opt, trial)) else rows
+    rows = []
+    for k, trial in enumerate(opt.pending):
+        text = f"trial {trial.id}: {point_text(opt, trial.x)}"
+        rows.append(("" if k else "pending", text))
+        if why := why_text(opt, trial):
+            rows.append(("", why))
+    return rows
 
 
 def _advice_rows(run: Run) -> list[tuple[str, str]]:

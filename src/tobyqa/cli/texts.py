@@ -29,6 +29,8 @@ For each trial the program is started, without a shell, with the point
                            TOBYQA_A=0.5, TOBYQA_B=-1.0: one per variable
   in its arguments         {x}, {index} and {a}, {b}, ... are replaced; {{a}} is {a},
                            any other {name} is an error
+With --parallel K, K programs run at the same time, each with the number of its slot, 0
+to K - 1, in TOBYQA_SLOT, by which it can choose its station.
 Variables without names are called x0, x1, ... The last non-empty line that it prints is
 the reading: a number, or a JSON object with "value" and, if known, "t" (its time) and
 "sigma" (its standard error); other keys are ignored.
@@ -42,8 +44,9 @@ When a trial ends, and when the run does, however it dies, the program and all t
 started are asked to end, and killed two seconds later (on Windows: the program alone,
 and not if the run is killed). What has left the program's process group, as by setsid,
 cannot be caught and stays. While a program runs, its process is noted beside the
-journal, in FILE.programs; a run that is continued first ends what is still there (on
-Linux).
+journal, in FILE.programs, FILE.programs.1, ...; a run that is continued first ends what
+is still there (on Linux). Programs on a cluster (--dask) belong to its workers: they
+are neither noted nor ended with the run.
 
 A reading without a "t" is timed by the wall clock (seconds, as time.time() in Python)
 when the program ends; --clock index numbers the readings instead.
@@ -55,8 +58,8 @@ per variable are made.
 RUNFILE is a TOML file with any of the keys x0, names, units, noise, maxfev, radius,
 bounds, constraints, x_scale, resolution, fixed, max_move, safe, limit, maximize,
 method, options, max_failures, restarts, seed, clock, data, journal, timeout, retries,
-max_output, stderr_lines, program; flags override it, --constraint adds to its
-constraints.
+max_output, stderr_lines, parallel, dask, program; flags override it, --constraint adds
+to its constraints.
 Of the knobs it may say
   bounds = {temp = [280, 320], gap = [0, inf]}    constraints = ["gap + 2*angle <= 3"]
   x_scale = {temp = 5}    resolution = {gap = 0.01}    fixed = {angle = 0}
@@ -70,5 +73,6 @@ RUN_EXAMPLES = (
     "run --x0 20,1.5 --name temp --name gap --maxfev 60 --timeout 30 -- ./measure",
     "run --x0 300,1 --name temp --name gap --bound temp=280:320 --bound gap=0.1:2 "
     "--maximize -- ./measure",
+    "run --x0 0,0 --journal run.jsonl --parallel 4 -- ./measure {x0} {x1}",
     "run run.toml --maxfev 200",
 )

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..books import READINGS, WITHDRAWABLE, Trial
+from ..books import Trial
+from ..counting import READINGS, WITHDRAWABLE
 from ..optimizer import Optimizer
 from ..protocol import parse_number
 from ..view import is_unix_time
@@ -92,11 +93,10 @@ def withdrawn_time(events: Iterable[Mapping[str, Any]], trial: Trial) -> float |
             if event["event"] in READINGS:
                 withdrawn.pop(_place(live), None)
             continue
-        while live[-1]["event"] not in WITHDRAWABLE:
-            live.pop()
-        if live[-1]["event"] == "tell":
-            withdrawn[_place(live)] = live[-1]["t"]
-        live.pop()
+        latest = max(k for k, e in enumerate(live) if e["event"] in WITHDRAWABLE)
+        if live[latest]["event"] == "tell":
+            withdrawn[_place(live[: latest + 1])] = live[latest]["t"]
+        del live[latest]
     return withdrawn.get((trial.id, tuple(map(float, trial.x))))
 
 

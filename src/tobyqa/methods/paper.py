@@ -47,7 +47,7 @@ from ..state import (
     with_reading,
 )
 from ..step import arc_step, cubic_step
-from .first_points import first_ways
+from .first_points import first_ways, unread
 
 Array = NDArray[np.float64]
 
@@ -184,7 +184,8 @@ class Paper:
     def absorb(self, state: State[Search], observation: Observation) -> State[Search]:
         """Judge a reading, take it into the active set and plan the next step."""
         if observation.failed:
-            return self._after_failure(state)
+            is_beside = observation.flight is not None and not observation.answers
+            return state if is_beside else self._after_failure(state)
         reading, samples = observation, state.samples
         search, centre = state.memory, state.centre
         if search is None or centre is None:
@@ -207,7 +208,8 @@ class Paper:
 
         # Lines 18-27: the cubic weight answers to the method's own steps only.
         sigma = search.sigma
-        if reading.asked and self.sigma_rule == "adaptive":
+        is_own = reading.asked and (reading.answers or reading.flight is None)
+        if is_own and self.sigma_rule == "adaptive":
             if step_is_good:
                 sigma = max(self.sigma_min * search.scales.sigma, sigma / self.gamma_1)
             elif not step_is_accepted:
@@ -227,6 +229,34 @@ class Paper:
             memory=search,
         )
         return self._plan(judged, search.scales, sigma, search)
+
+    def further(
+        self,
+        state: State[Search],
+        proposal: Proposal | None,
+        waiting: tuple[Array, ...],
+    ) -> Proposal:
+        """The method's own; then the rest of the probe, and points around the centre.
+
+        The published method measures one point at a time. What else is measured enters
+        the set of samples as readings do that nobody asked for.
+        """
+        if proposal is not None:
+            return proposal
+        task, search = state.task, state.memory
+        if search is None:
+            ways = first_ways(task)
+            points = np.array([*state.samples.points, *waiting])
+            if missing := unread(task.x0, ways, points):
+                x = task.x0 + (ways[missing[0] - 1] if missing[0] else 0.0)
+                return Proposal(self._allowed(task, x), Why.FIRST)
+            distance = float(task.radius or self.radius)
+        else:
+            distance = norm(search.step) or search.model.reach
+        rng = np.random.default_rng([task.seed, state.iterations, len(waiting)])
+        way = rng.standard_normal(task.x0.size)
+        x = state.centre_point + distance / norm(way) * way
+        return Proposal(self._allowed(task, x), Why.EXPLORATION)
 
     # -- its parts -------------------------------------------------------------------
 
@@ -308,17 +338,30 @@ class Paper:
             predicted -= 0.5 * quadratic(model.hessian, s)
         return predicted
 
+    @staticmethod
+    def _allowed(task: Task, x: Array) -> Array:
+        x = x if task.area is None else task.area.nearest(x)
+        return np.asarray(np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE))
+
     def _probe_point(self, state: State[Search]) -> Array:
         """x0, x0 + D e_1, x0 - D e_1, x0 + D e_2, ...; nearer after a failure."""
         x, k = state.task.x0.copy(), state.readings
+        ways = first_ways(state.task)
+        if k > 0 and state.is_beside:
+            # Readings came in another order than they were asked for.
+            k = next(iter(unread(x, ways, state.samples.points)), 0)
         if k > 0:
-            x = x + np.ldexp(first_ways(state.task)[k - 1], -state.failures)
+            x = x + np.ldexp(ways[k - 1], -state.failures)
         return np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE)
 
     def _probe(self, state: State[Search], reading: Observation) -> State[Search]:
         """Line 1: collect the first set; lines 2-5 once it is complete."""
         samples = with_reading(state.samples, reading)
+        is_beside = state.is_beside or reading.flight is not None
         reading_is_start = reading.asked and state.readings == 0
+        if is_beside:
+            at_start = np.array_equal(reading.x, state.task.x0)
+            reading_is_start = state.centre is None and at_start
         state = replace(
             state,
             samples=samples,
@@ -326,6 +369,7 @@ class Paper:
             readings=state.readings + reading.asked,
             failures=0,
             verdict=Verdict(accepted=reading_is_start),
+            is_beside=is_beside,
         )
         size = self.needs(state.task.x0.size)
         if state.readings < size or state.centre is None:

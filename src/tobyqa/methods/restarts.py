@@ -40,6 +40,12 @@ class Restarted:
     home: Any
     accepted: bool = False
     status: Status = Status.RUNNING
+    away: Any = None  # the search elsewhere, while that is the one that asks
+
+    @property
+    def asking(self) -> Any:
+        """The state of the search that asks."""
+        return self.home if self.away is None else self.away
 
     @property
     def iterations(self) -> int:
@@ -79,6 +85,18 @@ class Restarts:
         home = self.method.continued(task, state.home)
         return None if home is None else _searches(_Search(self.method, task, home))
 
+    def further(
+        self,
+        state: Restarted,
+        proposal: Proposal | None,
+        waiting: tuple[Array, ...],
+    ) -> Proposal:
+        """As the search that asks would have it."""
+        further = self.method.further(state.asking, proposal, waiting)
+        if further is proposal or state.away is None:
+            return further
+        return Proposal(further.x, Why.ELSEWHERE)
+
     def estimate(self, state: Restarted, *, quick: bool = False) -> Estimate:
         """The answer of the search at the best place."""
         return self.method.estimate(state.home, quick=quick)
@@ -114,7 +132,7 @@ class _Search:
         return self.task.x0.size + 20
 
     def send(self, observation: Observation | None) -> None:
-        self._take(*self.search.send(observation))
+        self._take(*self.search.send(self._own_flight(observation)))
         if observation is None:
             return
         self.failures = self.failures + 1 if observation.failed else 0
@@ -125,10 +143,27 @@ class _Search:
         gains = self.x is None or _gain(now, self.x) > _GAIN * now.noise_std
         self.idle, self.x = 0 if gains else self.idle + 1, now.x
 
+    def _own_flight(self, observation: Observation | None) -> Observation | None:
+        """A reading as this search knows it: one that the other asked for is a guest's.
+
+        Only of trials that were out beside others: a search that ends leaves them.
+        """
+        if observation is None or observation.flight is None:
+            return observation
+        flight = observation.flight
+        then = flight.standing
+        if isinstance(then, Restarted):
+            if (then.away is not None) is not self.is_away:
+                left = replace(flight, standing=None) if observation.failed else None
+                return replace(observation, trial=None, answers=False, flight=left)
+            then = then.asking
+        return replace(observation, flight=replace(flight, standing=then))
+
     def overhear(self, observation: Observation) -> None:
         """A reading that this search did not ask for."""
         if not observation.failed:
-            self.send(replace(observation, trial=None, answers=False))
+            seen = replace(observation, trial=None, answers=False, flight=None)
+            self.send(seen)
 
     def is_over(self, rounds: int) -> bool:
         """Whether it has gained nothing for so many rounds, or got lost or stuck."""
@@ -192,7 +227,8 @@ def _excursion(home: _Search, away: _Search, x: Array, until: int) -> Asking:
         if since >= away.round:
             yield from _measured(home, x, (home,))
             since = 0
-        observation = yield away.proposal, Restarted(home.state)
+        standing = Restarted(home.state, away=away.state)
+        observation = yield away.proposal, standing
         away.send(observation)
         if observation is not None and not observation.asked:
             home.overhear(observation)

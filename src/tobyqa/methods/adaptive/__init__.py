@@ -14,12 +14,19 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .answer import answer, in_user_units, recommended
 from .belief import Belief
 from .changed import changed
+from .first import first_further
+from .further import further
 from .options import Options
 from .search import probe_length, search
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,17 @@ class Adaptive(Options):
         if isinstance(belief, State):  # the probe is not complete
             return None
         return changed(replace(task, radius=belief.task.radius), belief)
+
+    def further(
+        self,
+        belief: State[Any] | Belief,
+        proposal: Proposal | None,
+        waiting: tuple[Array, ...],
+    ) -> Proposal:
+        """What is worth most beside the trials that are out."""
+        if isinstance(belief, State):  # the probe is not complete
+            return first_further(belief, self, proposal, waiting)
+        return further(belief, proposal, waiting)
 
     def estimate(self, belief: State[Any] | Belief, *, quick: bool = False) -> Estimate:
         """The best point by all that was seen; `quick`: by the search's own fit.

@@ -77,6 +77,8 @@ class Belief:
     aside: tuple[Array, ...] = ()  # places that drift in their own way, in no fit
     settled: int = 0  # iterations that found nothing left to gain
     repeats: int = 0  # readings at known places
+    to_come: tuple[Array, ...] = ()  # places of a comparison, after the planned one
+    failed: tuple[Array, ...] = ()  # further points that could not be measured
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre
     status: Status = Status.RUNNING

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..._check import LARGEST_COORDINATE
 from ...result import Status
 from ...samples import SampleSet
-from ...spacetime.fit import fit
+from ...spacetime.fit import Fit, fit
 from ...spacetime.likelihood import start_components
 from ...spacetime.window import window_around, window_size
 from ...state import (
@@ -34,8 +34,10 @@ from ...state import (
 )
 from ..first_points import first_ways
 from .belief import Belief, Place, Plan
+from .beside import after_failure, is_beside, size_change_beside
 from .centre import witness
 from .contrast import contrast
+from .first import first_missing, is_complete
 from .noise import BELIEVED, GUESSED, Noise, digits
 from .options import Options
 from .plan import NOISE_FLOOR, next_plan, next_plan_at_best
@@ -66,17 +68,26 @@ def pursue(b: Belief) -> Asking[None]:
         if b.status is Status.UNBOUNDED:
             continue
         goes_back = False
-        if reading is not None and reading.answers:
-            change = size_change(b, planned_by)
+        if reading is not None and (reading.answers or is_beside(reading)):
+            change = judged(b, planned_by, reading)
             b = replace(b, B=change * b.B)  # before anything can interrupt
             waited += 1
-            rival = rival_of(b, turned_down=change < 1.0 and not plan.explores)
+            turned_down = change < 1.0 and not plan.explores and reading.answers
+            rival = rival_of(b, turned_down=turned_down)
             if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
-                b, is_complete = yield from compare(b, rival)
+                is_centre = np.array_equal(rival, b.centre_point)
+                b, has_all = yield from compare(b, rival)
                 waited = 0
-                if is_complete:
-                    b, goes_back = decided(b, rival)
+                if has_all:
+                    b, goes_back = decided(b, rival, is_centre=is_centre)
         b = next_plan_at_best(b) if goes_back else next_plan(b)
+
+
+def judged(b: Belief, planned_by: Fit, reading: Observation) -> float:
+    """How the region is to change after the newest reading."""
+    if reading.answers:
+        return size_change(b, planned_by)
+    return size_change_beside(b, planned_by, reading)
 
 
 def probe_length(n: int) -> int:
@@ -96,8 +107,12 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
     if s.shuffle:
         order = np.random.default_rng(task.seed).permutation(order)
     state: State[Any] = State(task, SampleSet.empty(n))
-    while state.readings < probe_length(n):
+    together = False  # several have been out at a time
+    while state.readings < probe_length(n) or (together and not is_complete(state)):
         x, k = task.x0.copy(), state.readings
+        if together:
+            points = state.samples.points[state.samples.asked]
+            k = first_missing(task, ways[order], points) or 0
         why = Why.START if k == 0 else Why.START_AGAIN
         if 0 < k <= 2 * n:
             why = Why.FIRST
@@ -107,12 +122,15 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
         while reading is None:
             reading = yield proposal, state
             state = replace(state, failures=0) if reading is None else state
+        together = together or reading.flight is not None
         failures, is_start = state.failures + 1, reading.asked and k == 0
+        if together:
+            is_start = state.centre is None and np.array_equal(reading.x, task.x0)
         if not reading.failed:
             failures, samples = 0, with_reading(state.samples, reading)
             centre = len(samples) - 1 if is_start else state.centre
             state = replace(state, samples=samples, centre=centre)
-            state = replace(state, readings=k + reading.asked)
+            state = replace(state, readings=state.readings + reading.asked)
         verdict = Verdict(accepted=is_start and not reading.failed)
         state = replace(state, failures=failures, verdict=verdict)
     return first_belief(state, s)
@@ -123,7 +141,8 @@ def first_belief(state: State[Any], s: Options) -> Belief:
     task, samples = state.task, state.samples
     assert task.radius is not None
     assert state.centre is not None
-    old, new = state.centre, len(samples) - 1  # both at x0
+    starts = samples.rows_at(task.x0)
+    old, new = state.centre, int(starts[-1])  # both at x0
     times, values = samples.times[samples.asked], samples.values[samples.asked]
     span = float(np.ptp(times))
     spacing = span / (times.size - 1) if span > 0 else 1.0
@@ -175,6 +194,8 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             failures = 0
         elif not reading.failed:
             return b.plus(reading), reading
+        elif is_beside(reading):
+            b = after_failure(b, reading)
         else:
             failures += 1
             b = replace(b, accepted=False)
@@ -197,14 +218,22 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
 
     Whether there are all of them: one of the two may be impossible to measure.
     """
-    for place in (b.best.x, rival, b.best.x):
-        b = replace(b, plan=replace(b.plan, x=place, revisits=True))
+    places = [b.best.x, rival, b.best.x]
+    while places:
+        place = places.pop(0)
+        plan = replace(b.plan, x=place, revisits=True)
+        b = replace(b, plan=plan, to_come=tuple(places))
         answers = False
         while not answers:
+            planned_by = b.fitted
             b, reading = yield from measure(b)
             if reading is None:
-                return b, False
+                return replace(b, to_come=()), False
             answers = reading.answers
+            if is_beside(reading):
+                taken_of(places, reading)
+                b = replace(b, B=judged(b, planned_by, reading) * b.B)
+                b = replace(next_plan(b), plan=plan, to_come=tuple(places))
         b = replace(b, repeats=b.repeats + 1)
     return b, True
 
@@ -225,14 +254,27 @@ def is_affordable(b: Belief) -> bool:
     return b.repeats + _READINGS <= b.s.repeats * asked
 
 
-def decided(b: Belief, rival: Array) -> tuple[Belief, bool]:
+def taken_of(places: list[Array], reading: Observation) -> None:
+    """Take a place off the list that has been measured beside the plan."""
+    for k, place in enumerate(places):
+        if np.array_equal(place, reading.x):
+            del places[k]
+            return
+
+
+def decided(
+    b: Belief, rival: Array, *, is_centre: bool | None = None
+) -> tuple[Belief, bool]:
     """After a comparison: the better place, and whether to go on from there.
 
     A place that drifts in its own way is put aside: it would bend every fit.
+    `is_centre`: whether the rival was the centre when the comparison began, if the
+    search has gone on since.
     """
+    if is_centre is None:
+        is_centre = np.array_equal(rival, b.centre_point)
     lead, old = contrast(b, rival), b.best
     b = replace(b, local=b.local or lead.drifts_apart)
-    is_centre = np.array_equal(rival, b.centre_point)
     needed = 0.0
     if b.local:
         # Of the start, late readings tell little: the sign alone would be chance.

@@ -1,0 +1,95 @@
+"""The first points when several are measured at the same time.
+
+They come in any order, and all of them can be out at once. Whoever has room for more
+measures along two coordinates together, which tells how they are coupled. So the search
+need not wait for the slowest: it goes on once as many readings have come as there are
+first points, the start among them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._check import LARGEST_COORDINATE
+from ...state import Proposal, State, Task, Why
+from ..first_points import first_ways, unread
+from .options import Options
+
+Array = NDArray[np.float64]
+Waiting = tuple[Array, ...]
+
+_STARTS = 2  # readings at the start
+
+
+def ordered_ways(task: Task, s: Options) -> Array:
+    """From x0 to the other first points, in the order in which they are taken."""
+    ways = first_ways(task)
+    if not s.shuffle:
+        return ways
+    return np.asarray(ways[np.random.default_rng(task.seed).permutation(len(ways))])
+
+
+def first_missing(task: Task, ways: Array, points: Array) -> int | None:
+    """Number of the first point that is not among these; the last is x0 again."""
+    missing = unread(task.x0, ways, points)
+    if missing:
+        return missing[0]
+    starts = np.count_nonzero((points == task.x0).all(axis=1))
+    return len(ways) + 1 if starts < _STARTS else None
+
+
+def is_complete(state: State[Any]) -> bool:
+    """Whether the readings, in whatever order they came, make a first fit."""
+    starts = state.samples.rows_at(state.task.x0).size
+    return starts >= (_STARTS if state.task.noise is None else 1)
+
+
+def first_proposal(task: Task, ways: Array, k: int, failures: int) -> Proposal:
+    """The k-th of the first points, nearer after failures."""
+    if not 0 < k <= len(ways):
+        return Proposal(task.x0.copy(), Why.START_AGAIN if k else Why.START)
+    return Proposal(_at(task, ways[k - 1], failures), Why.FIRST)
+
+
+def first_further(
+    state: State[Any], s: Options, proposal: Proposal | None, waiting: Waiting
+) -> Proposal:
+    """What nobody measures yet of the first points, then pairs of them."""
+    if proposal is not None:
+        return proposal
+    task, samples = state.task, state.samples
+    points = np.array([*samples.points[samples.asked], *waiting])
+    ways = ordered_ways(task, s)
+    k = first_missing(task, ways, points)
+    if k is not None:
+        return first_proposal(task, ways, k, state.failures)
+    beyond = max(len(points) - len(ways) - _STARTS, 0)
+    return Proposal(_at(task, _pair(task, beyond), state.failures), Why.FIRST)
+
+
+def _pair(task: Task, k: int) -> Array:
+    """Along two coordinates at once; once all pairs are taken, along any way."""
+    assert task.radius is not None
+    n, rng = task.x0.size, np.random.default_rng([task.seed, 1])
+    pairs = list(itertools.combinations(range(n), 2))
+    signs = rng.choice([-1.0, 1.0], (len(pairs), 2))
+    if k < len(pairs):
+        at = int(rng.permutation(len(pairs))[k])
+        way = np.zeros(n)
+        way[list(pairs[at])] = signs[at] / math.sqrt(2.0)
+        return task.radius * way
+    rng = np.random.default_rng([task.seed, 2, k])
+    way = rng.standard_normal(n)
+    return np.asarray(task.radius * rng.uniform(0.3, 1.0) * way / np.linalg.norm(way))
+
+
+def _at(task: Task, way: Array, failures: int) -> Array:
+    x = task.x0 + np.ldexp(way, -failures)
+    if task.area is not None:
+        x = task.area.nearest(x)
+    return np.asarray(np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE))

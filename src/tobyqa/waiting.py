@@ -1,0 +1,66 @@
+"""Trials that wait for their readings, as a search knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .state import Flight
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Out:
+    """A trial that went out and has not come back."""
+
+    id: int
+    x: Array
+    z: Array
+    is_own: bool  # the method counts it among its own
+    flight: Flight | None  # None: of a search that has been begun anew since
+    has_company: bool = False  # others have been out at the same time
+
+    @property
+    def company(self) -> Flight | None:
+        """What the method learns of it that it need not know of a lone trial."""
+        return self.flight if self.has_company else None
+
+    def anew(self, z: Array) -> Out:
+        """The same for a search that did not ask for it."""
+        return replace(
+            self, z=z, flight=None, is_own=self.is_own and not self.has_company
+        )
+
+
+Waiting = Mapping[int, Out]
+
+
+def joined(waiting: Waiting, trial: Out) -> dict[int, Out]:
+    """With one more, which is company for all."""
+    if not waiting:
+        return {trial.id: trial}
+    everyone = [*waiting.values(), trial]
+    return {out.id: replace(out, has_company=True) for out in everyone}
+
+
+def without(waiting: Waiting, trials: Iterable[int]) -> dict[int, Out]:
+    """Those that are left."""
+    gone = set(trials)
+    return {key: out for key, out in waiting.items() if key not in gone}
+
+
+def at(waiting: Waiting, x: Array) -> Out | None:
+    """The first of those with company that is at a point, as the user sets it."""
+    for out in waiting.values():
+        if out.has_company and out.is_own and np.array_equal(out.x, x):
+            return out
+    return None
+
+
+def is_taken(waiting: Waiting, x: Array) -> bool:
+    """Whether any of them is at a point."""
+    return any(np.array_equal(out.x, x) for out in waiting.values())
