@@ -30,8 +30,8 @@ myst_heading_anchors = 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# Doors to packages that need not be here.
-autodoc_mock_imports = ["gest_api", "optiprofiler", "optuna"]
+# What a door only does as its package says is said there.
+autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
 # Types are in the texts of the docstrings, where they can be read.
 autodoc_typehints = "none"
