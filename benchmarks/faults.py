@@ -64,6 +64,7 @@ class Attack:
 ATTACKS = (
     Attack("SIGKILL of `run`", 250, "fault_processes.signals_to_run", signal.SIGKILL),
     Attack("SIGKILL of `minimize`", 250, "fault_processes.kills_of_minimize"),
+    Attack("SIGKILL of `run --parallel 4`", 20, "fault_parallel.kills_side_by_side"),
     Attack("SIGINT to `run`", 100, "fault_processes.signals_to_run", signal.SIGINT),
     Attack("SIGTERM to `run`", 100, "fault_processes.signals_to_run", signal.SIGTERM),
     Attack("SIGHUP to `run`", 100, "fault_processes.signals_to_run", signal.SIGHUP),

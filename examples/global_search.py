@@ -20,7 +20,7 @@ LOCAL = {
     "tobyqa": {
         "method": tobyqa.scipy_method,
         "tol": 2 * NOISE,
-        "options": {"noise": NOISE, "maxfev": 200, "initial_radius": 0.1},
+        "options": {"noise": NOISE, "maxfev": 200, "initial_radius": 0.1, "rng": 0},
     },
     "nelder-mead": {"method": "nelder-mead"},
 }
@@ -44,7 +44,7 @@ def hopping(local: str, seed: int = 0) -> tuple[np.ndarray, int]:
     found = basinhopping(
         fun,
         [1.1, -1.9],
-        niter=25,
+        niter=20,
         stepsize=1.0,
         minimizer_kwargs=LOCAL[local],
         rng=seed,
@@ -57,7 +57,7 @@ def annealing(local: str, seed: int = 0) -> tuple[np.ndarray, int]:
     fun, bounds = Landscape(seed), [(-3.0, 3.0)] * 2
     # It does not tell the local search of the bounds.
     how = {**LOCAL[local], "bounds": bounds}
-    found = dual_annealing(fun, bounds, maxiter=100, minimizer_kwargs=how, rng=seed)
+    found = dual_annealing(fun, bounds, maxiter=200, minimizer_kwargs=how, rng=seed)
     return found.x, fun.readings
 
 

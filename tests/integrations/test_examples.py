@@ -15,6 +15,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FOUND = [
     ("optuna_demo", "optuna", {"share": (0.6, 0.02), "log rate": (-5.809, 0.1)}),
     ("gest_demo", "gest_api", {"current": (1.5, 0.1), "gap": (0.8, 0.05)}),
+    ("libensemble_demo", "libensemble", {"current": (1.5, 0.1), "gap": (0.8, 0.05)}),
     ("xopt_demo", "xopt", {"current": (1.5, 0.1), "gap": (0.8, 0.05)}),
     ("bluesky_demo", "bluesky_adaptive", {"slit": (1.2, 0.05), "mirror": (-0.4, 0.05)}),
 ]

@@ -101,6 +101,8 @@ def test_what_cannot_be_suggested_is_a_value_error():
     with pytest.raises(ValueError, match=r"num_points = 7 .* maxfev = 6"):
         generator.suggest(7)
     assert len(generator.suggest(6)) == 6
+    with pytest.raises(ValueError, match="num_points must be"):
+        generator.suggest(0)
     generator = generator_of(maxfev=6)
     run(generator, 6)
     with pytest.raises(ValueError, match="the search has ended"):

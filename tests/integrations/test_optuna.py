@@ -1,13 +1,14 @@
-"""Optuna's own cases for samplers, and what a study of ours must hold."""
+"""What a study of Optuna's with our sampler must hold."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tobyqa import Optimizer
@@ -54,23 +55,6 @@ def points(study):
 def study_of(sampler=None, **arguments):
     sampler = TobyqaSampler(START, noise=0.01) if sampler is None else sampler
     return optuna.create_study(sampler=sampler, **arguments)
-
-
-# Optuna's own ------------------------------------------------------------------------
-
-cases = pytest.importorskip(
-    "optuna.testing.pytest_samplers", reason="this optuna has no cases for samplers"
-)
-
-
-class TestOptunasOwnCases(
-    cases.BasicSamplerTestCase,
-    cases.RelativeSamplerTestCase,
-    cases.SingleOnlySamplerTestCase,
-):
-    @pytest.fixture
-    def sampler(self):
-        return TobyqaSampler
 
 
 # One trial after the other -----------------------------------------------------------
@@ -218,6 +202,7 @@ def test_the_first_points_are_measured_once_however_many_run():
     assert study.sampler.optimizer(study).nfev == 6
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=25))
 def test_a_sampler_that_knows_nothing_goes_on_as_one_that_was_there(steps):
     """Whatever runs at once, ends in whatever order, and fails."""
@@ -273,6 +258,20 @@ def test_without_a_time_of_its_own_a_trial_is_dated_by_its_completion():
     study.tell(trial, 1.0)
     (t,) = study.sampler.optimizer(study).result().history.t
     assert t == study.trials[0].datetime_complete.timestamp()
+
+
+def test_trials_that_were_added_are_readings():
+    study = study_of()
+    known = {"x": 0.25, "y": 0.5}
+    for begin, end in ((1, 2), (4, 3)):  # clocks of machines may differ
+        trial = optuna.trial.create_trial(params=known, distributions=LIMITS, value=1.0)
+        trial.datetime_start = datetime(2020, 1, 1, begin)
+        trial.datetime_complete = datetime(2020, 1, 1, end)
+        study.add_trial(trial)
+    history = study.sampler.optimizer(study).result().history
+    assert history.x.tolist() == [[0.25, 0.5]] * 2
+    assert np.diff(history.t).tolist() == [3600.0]
+    assert tuple(study.ask(LIMITS).params.values()) == (1.0, -1.0)
 
 
 def test_a_standard_error_of_its_own_is_taken_over():

@@ -198,7 +198,7 @@ def _report(args: argparse.Namespace) -> int:
         import matplotlib  # noqa: F401 - asked for now, not after a minute of scoring
     except ImportError:
         raise ImportError(
-            "a report needs matplotlib (pip install tobyqa[bench])"
+            "a report needs matplotlib (pip install matplotlib)"
         ) from None
     from tobyqa.bench.report import summary_text, write_report
 

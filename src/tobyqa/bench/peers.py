@@ -40,7 +40,7 @@ def package(module: str, distribution: str) -> Callable[[], str]:
     def why_not() -> str:
         if importlib.util.find_spec(module) is not None:
             return ""
-        return f"needs the package {distribution} (pip install tobyqa[peers])"
+        return f"needs the package {distribution} (pip install {distribution})"
 
     return why_not
 

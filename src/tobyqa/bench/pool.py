@@ -71,7 +71,7 @@ def dask_cluster(address: str) -> Iterator[Place]:
         from distributed import Client
     except ImportError as error:
         raise ImportError(
-            "a Dask cluster needs the package distributed (pip install tobyqa[dask])"
+            "a Dask cluster needs the package distributed (pip install distributed)"
         ) from error
     with Client(address) as client:
 

@@ -187,9 +187,7 @@ def _need_matplotlib(what: str) -> None:
     try:
         import matplotlib  # noqa: F401 - asked for first, to say it plainly
     except ImportError:
-        raise ImportError(
-            f"{what} needs matplotlib: pip install 'tobyqa[plot]'"
-        ) from None
+        raise ImportError(f"{what} needs matplotlib: pip install matplotlib") from None
 
 
 def _waiting(opt: Optimizer, number: int | None) -> Trial:

@@ -72,7 +72,7 @@ def _workers(
         from distributed import Client
     except ImportError as error:
         raise ImportError(
-            "a Dask cluster needs the package distributed (pip install 'tobyqa[dask]')"
+            "a Dask cluster needs the package distributed (pip install distributed)"
         ) from error
     with Client(settings.dask) as client:
         executor = client.get_executor(pure=False)

@@ -54,7 +54,7 @@ class Desk:
 
         Trials that an earlier process has left behind are the first of them.
         """
-        opt = self.optimizer
+        opt, k = self.optimizer, _check.count("num_points", k)
         if opt.done:
             raise ValueError(f"nothing to suggest, the search has ended: {opt.message}")
         here = [trial for trial in opt.pending if trial.id in self._since]

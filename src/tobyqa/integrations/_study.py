@@ -90,8 +90,10 @@ def events(trials: Iterable[FrozenTrial]) -> list[Event]:
     found: list[Event] = []
     for trial in trials:
         began, ended = trial.datetime_start, trial.datetime_complete
-        if began is not None or ended is not None:
-            found.append(((began or ended, trial.number, False), trial))
+        known = [moment for moment in (began, ended) if moment is not None]
+        if known:
+            # Clocks may differ, but nothing ends before it begins.
+            found.append(((min(known), trial.number, False), trial))
         if ended is not None:
             found.append(((ended, trial.number, True), trial))
     return sorted(found, key=lambda event: event[0])

@@ -19,7 +19,8 @@ from __future__ import annotations
 import copy
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from optuna.distributions import BaseDistribution
@@ -71,7 +72,7 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         independent_sampler: BaseSampler | None = None,
     ) -> None:
         self._x0 = dict(x0 or {})
-        self._told: deque[Story] = deque(maxlen=1)  # the latest: a study only goes on
+        self._told: deque[Story] = deque(maxlen=1)
         self._independent = independent_sampler or RandomSampler(seed=seed)
         self._arguments = {
             "method": method,
@@ -92,21 +93,27 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         A logarithm is searched as such, and a parameter on a grid from where that
         begins; the names of the variables say so.
         """
-        return copy.deepcopy(self._story(study).opt)
+        with self._story(study) as story:
+            return copy.deepcopy(story.opt)
 
     def best_params(self, study: Study) -> dict[str, float]:
         """The parameters to use: where all readings together expect the best value."""
-        story = self._story(study)
-        best = zip(story.axes, story.opt.result().x, strict=True)
+        with self._story(study) as story:
+            best = zip(story.axes, story.opt.result().x, strict=True)
         return {a.name: a.to_study(v) for a, v in best}
 
+    @contextmanager
     def _story(
         self,
         study: Study,
         space: Mapping[str, BaseDistribution] | None = None,
         until: FrozenTrial | None = None,
-    ) -> Story:
-        """What has happened in a study; up to the moment when a trial begins."""
+    ) -> Iterator[Story]:
+        """What has happened in a study; up to the moment when a trial begins.
+
+        The latest one is kept, since a study goes on from there. As long as a thread
+        has it, others find none and tell it anew.
+        """
         if space is None:
             space = self.infer_relative_search_space(study)
         axes, trials = axes_of(space), study.get_trials(deepcopy=False)
@@ -118,14 +125,14 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
             end = until.datetime_start, until.number, False
             past = [event for event in past if event[0] <= end]
         try:
-            story = self._told.pop()  # from here on no other thread has it
+            story = self._told.pop()
         except IndexError:
             story = None
         if story is None or story.axes != axes or not story.leads_to(past):
             story = Story(self._begun(study, axes), axes)
         story.go_on(past)
+        yield story
         self._told.append(story)
-        return story
 
     def _begun(self, study: Study, axes: Sequence[Axis]) -> Optimizer:
         """The search before its first trial."""
@@ -165,7 +172,8 @@ class TobyqaSampler(BaseSampler):  # type: ignore[misc]
         _check_single(study)
         point: dict[str, Any] = {}
         if axes_of(search_space):
-            point = self._story(study, search_space, until=trial).next_point(trial)
+            with self._story(study, search_space, until=trial) as story:
+                point = story.next_point(trial)
         for name in search_space.keys() - point.keys():
             point[name] = self._independent.sample_independent(
                 study, trial, name, search_space[name]

@@ -1,4 +1,4 @@
-"""Pictures of a run; they need matplotlib (``pip install 'tobyqa[plot]'``).
+"""Pictures of a run; they need matplotlib (``pip install matplotlib``).
 
 >>> import tobyqa
 >>> from tobyqa import plots

@@ -37,7 +37,7 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "pictures need matplotlib: pip install 'tobyqa[plot]'", name=error.name
+            "pictures need matplotlib: pip install matplotlib", name=error.name
         ) from error
     return Figure(figsize=(width, height), layout="constrained", facecolor="white")
 

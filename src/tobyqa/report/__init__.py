@@ -1,7 +1,7 @@
 """A run as one web page: the answer, what to do next, pictures, every reading.
 
 The page needs no other file, no server and no script. Its pictures need matplotlib
-(``pip install 'tobyqa[plot]'``). Programs find the answer as JSON in the element
+(``pip install matplotlib``). Programs find the answer as JSON in the element
 ``tobyqa-answer``.
 """
 

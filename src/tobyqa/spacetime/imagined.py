@@ -8,7 +8,7 @@ symbol   meaning                                                          shape
 =======  ===============================================================  =======
 W        L^-1 k' for the new readings, with k of `gls`                    (m, k)
 D        V'(x - X_w' W): what the unpenalised columns leave open          (r, k)
-S        covariance of the new readings as known before, with noise       (k, k)
+e, Q     eigenvalues and -vectors of their covariance as known before     (k, k)
 =======  ===============================================================  =======
 """
 
@@ -18,14 +18,12 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.linalg import lapack
 
 from ..kernels import damped_linear, damped_powell, damping, wiener_between
 from .fit import Fit
 
 Array = NDArray[np.float64]
-
-_JITTER = 1e-8  # of the noise
 
 
 def gradient_covariance_with(fitted: Fit, U: Array, times: Array) -> Array:
@@ -34,11 +32,11 @@ def gradient_covariance_with(fitted: Fit, U: Array, times: Array) -> Array:
     k, _, x = fitted.readings(U, times)
     W, _ = lapack.dtrtrs(solution.L, k.T, lower=1)
     D = solution.V.T @ (x.T - solution.X_w.T @ W)
-    S = _prior(fitted, U, times) - W.T @ W + D.T @ D
-    S.flat[:: len(U) + 1] += 1.0 + _JITTER
+    # Where curvature is large beside the noise, rounding leaves less than nothing.
+    e, Q = np.linalg.eigh(_prior(fitted, U, times) - W.T @ W + D.T @ D)
     V = solution.V[1:-1]
-    C = V @ D  # covariance of the gradient with the new readings
-    return np.asarray(V @ V.T - C @ cho_solve(cho_factor(S, lower=True), C.T))
+    C = V @ D @ Q  # covariance of the gradient with the new readings
+    return np.asarray(V @ V.T - (C / (np.maximum(e, 0.0) + 1.0)) @ C.T)
 
 
 def _prior(fitted: Fit, U: Array, times: Array) -> Array:

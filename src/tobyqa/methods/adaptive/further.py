@@ -41,7 +41,7 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
     if proposal is not None and proposal.why is Why.COMPARISON:
         return proposal
     for place in b.to_come:
-        if not any(np.array_equal(place, z) for z in waiting):
+        if _count(place, waiting) < _count(place, (b.plan.x, *b.to_come)):
             return Proposal(place, Why.COMPARISON)
     frame = b.fitted.window.frame
     U = frame.u(np.array([*waiting, *b.failed]))
@@ -56,6 +56,10 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
         if _distance(longer, U) > _LONGER * _NEAR:
             return _proposal(b, longer, Why.STEP)
     return _proposal(b, _exploration(b, s, U, waiting), Why.EXPLORATION)
+
+
+def _count(place: Array, places: Waiting) -> int:
+    return sum(np.array_equal(place, other) for other in places)
 
 
 def _step(b: Belief) -> Array:

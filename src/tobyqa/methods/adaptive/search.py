@@ -231,9 +231,11 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
                 return replace(b, to_come=()), False
             answers = reading.answers
             if is_beside(reading):
-                taken_of(places, reading)
-                b = replace(b, B=judged(b, planned_by, reading) * b.B)
-                b = replace(next_plan(b), plan=plan, to_come=tuple(places))
+                repeats = b.repeats + is_taken_off(places, reading)
+                change = judged(b, planned_by, reading)
+                b = next_plan(replace(b, B=change * b.B, repeats=repeats))
+                plan = replace(b.plan, x=place, revisits=True)
+                b = replace(b, plan=plan, to_come=tuple(places))
         b = replace(b, repeats=b.repeats + 1)
     return b, True
 
@@ -254,12 +256,13 @@ def is_affordable(b: Belief) -> bool:
     return b.repeats + _READINGS <= b.s.repeats * asked
 
 
-def taken_of(places: list[Array], reading: Observation) -> None:
-    """Take a place off the list that has been measured beside the plan."""
+def is_taken_off(places: list[Array], reading: Observation) -> bool:
+    """Take a place off the list if it has been measured beside the plan."""
     for k, place in enumerate(places):
         if np.array_equal(place, reading.x):
             del places[k]
-            return
+            return True
+    return False
 
 
 def decided(
