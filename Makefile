@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check lint smoke bench-smoke overhead venv-paper clean
+.PHONY: demo test check lint smoke docs bench-smoke overhead venv-paper clean
 
 $(VENV)/core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +26,10 @@ $(VENV)/dev: $(VENV)/core
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	touch $@ $(VENV)/bench $(VENV)/plot
 
+$(VENV)/docs: $(VENV)/core
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	touch $@
+
 demo: $(VENV)/plot  ## SciPy against tobyqa; then a run that is killed, goes on, reports
 	$(BIN)/tobyqa demo
 	@echo
@@ -39,7 +43,7 @@ lint: $(VENV)/dev
 check: lint  ## the fast part of the tests
 	$(BIN)/python -m pytest -q -n 2 tests --ignore=tests/bench
 
-test: lint smoke  ## everything
+test: lint smoke docs  ## everything
 	$(BIN)/python -m pytest -n 2
 
 # What users get, in empty environments and used from outside of the repository (-I:
@@ -59,6 +63,10 @@ smoke:  ## wheel and source distribution, built, installed and used
 	newest/bin/python -m pip install --quiet ./*.tar.gz; \
 	newest/bin/python -I smoke.py
 
+docs: $(VENV)/docs  ## the pages, in site/; warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -E -d site/doctrees docs site/html
+	@echo "the pages: site/html/index.html"
+
 bench-smoke: $(VENV)/bench  ## a small study: run, tables, report
 	$(BIN)/tobyqa bench run smoke --out runs/smoke
 	$(BIN)/tobyqa bench report runs/smoke --out runs/smoke/report
@@ -76,4 +84,4 @@ overhead: $(VENV)/bench  ## cost per evaluation beside the peers'
 venv-paper: .venv-paper/done  ## the environment for the study `paper`
 
 clean:
-	rm -rf $(VENV) .venv-paper runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-paper runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis

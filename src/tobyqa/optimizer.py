@@ -35,9 +35,10 @@ class Optimizer:
         What the variables are called and measured in.
     journal : path, optional
         A new file for every event, before it counts; `Optimizer.resume` continues it.
-    method, noise, initial_radius, bounds, constraints, x_scale, resolution, fixed,
-    max_move, safe, limit, maximize, rng, options, max_failures, restarts
-        As in `tobyqa.minimize`.
+    method and all further ones
+        As in `tobyqa.minimize`: `noise`, `initial_radius`, `bounds`, `constraints`,
+        `x_scale`, `resolution`, `fixed`, `max_move`, `safe`, `limit`, `maximize`,
+        `rng`, `options`, `max_failures` and `restarts`.
 
     A deep copy or a pickle is a run of its own, rebuilt in memory and not journaled.
 
