@@ -24,8 +24,9 @@ from .changed import changed
 from .first import first_further
 from .further import further
 from .options import Options
+from .probe import probe_length
 from .recheck import doubtful
-from .search import probe_length, search
+from .search import search
 
 Array = NDArray[np.float64]
 

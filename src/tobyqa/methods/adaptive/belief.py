@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,8 @@ from .noise import Noise
 from .options import Options
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
+Asking = Generator[tuple[Any, Any], "Observation | None", T]  # gives T in the end
 
 _TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _MOST_ROWS = 24  # by which a fit is extended before it is made anew

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from ...result import Status
 from ...state import Task
-from .belief import Belief, Place, Plan
+from .belief import Asking, Belief, Place, Plan
 from .noise import BELIEVED, Noise
 from .plan import credited_noise, next_plan
-from .search import Asking, measure, pursue
+from .search import measure, pursue
 
 
 def changed(task: Task, b: Belief) -> Asking[None]:

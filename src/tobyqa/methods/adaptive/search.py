@@ -10,43 +10,24 @@ down is compared with it: a drift that depends on the place makes any start look
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
 from dataclasses import replace
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._check import LARGEST_COORDINATE
 from ...result import Status
-from ...samples import SampleSet
-from ...spacetime.fit import fit
-from ...spacetime.likelihood import start_components
-from ...spacetime.window import window_around, window_size
-from ...state import (
-    Observation,
-    Proposal,
-    State,
-    Task,
-    Verdict,
-    Why,
-    with_reading,
-)
-from ..first_points import first_ways
-from .belief import Belief, Place, Plan
+from ...state import Observation, Task
+from .belief import Asking, Belief, Place
 from .beside import after_failure, is_beside, resized_beside
 from .centre import witness
 from .contrast import contrast
-from .first import first_missing, is_complete
-from .noise import Noise, digits, first_noise
 from .options import Options
-from .plan import NOISE_FLOOR, next_plan, next_plan_at_best
+from .plan import next_plan, next_plan_at_best
+from .probe import probe
 from .recheck import agreed, is_doubted, looked_again
 from .region import resized, size_change
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
-Asking = Generator[tuple[Any, Any], "Observation | None", T]  # gives T in the end
 
 _READINGS = 3  # of a comparison
 _APART = 0.3  # regions; nearer, there is nothing to compare
@@ -88,100 +69,6 @@ def pursue(b: Belief) -> Asking[None]:
         b = next_plan_at_best(b) if goes_back else next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
-
-
-def probe_length(n: int) -> int:
-    """Readings of a probe."""
-    return 2 * n + 2
-
-
-def probe(task: Task, s: Options) -> Asking[Belief]:
-    """x0, the points x0 +- radius e_j in random order, x0 again.
-
-    In a fixed order the curvature would look like drift. After failures the points are
-    nearer.
-    """
-    n = task.x0.size
-    ways = first_ways(task)
-    rng = np.random.default_rng(task.seed)
-    order = np.arange(len(ways))
-    if s.shuffle:
-        order = rng.permutation(order)
-    state: State[Any] = State(task, SampleSet.empty(n))
-    together = False  # several have been out at a time
-    while state.readings < probe_length(n) or (together and not is_complete(state)):
-        x, k = task.x0.copy(), state.readings
-        if together:
-            points = state.samples.points[state.samples.asked]
-            k = first_missing(task, ways[order], points) or 0
-        why = Why.START if k == 0 else Why.START_AGAIN
-        if 0 < k <= len(ways):
-            why = Why.FIRST
-            x = x + np.ldexp(ways[order[k - 1]], -state.failures)
-            x = np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE)
-        proposal, reading = Proposal(x, why), None
-        while reading is None:
-            reading = yield proposal, state
-            state = replace(state, failures=0) if reading is None else state
-        together = together or reading.flight is not None
-        failures, is_start = state.failures + 1, reading.asked and k == 0
-        if together:
-            is_start = state.centre is None and np.array_equal(reading.x, task.x0)
-        if not reading.failed:
-            failures, samples = 0, with_reading(state.samples, reading)
-            centre = len(samples) - 1 if is_start else state.centre
-            state = replace(state, samples=samples, centre=centre)
-            state = replace(state, readings=state.readings + reading.asked)
-        verdict = Verdict(accepted=is_start and not reading.failed)
-        state = replace(state, failures=failures, verdict=verdict)
-    return first_belief(state, s)
-
-
-def first_belief(state: State[Any], s: Options) -> Belief:
-    """The belief after a complete probe, with its first fit."""
-    task, samples = state.task, state.samples
-    assert task.radius is not None
-    assert state.centre is not None
-    starts = samples.rows_at(task.x0)
-    old, new = state.centre, int(starts[-1])  # both at x0
-    times, values = samples.times[samples.asked], samples.values[samples.asked]
-    span = float(np.ptp(times))
-    spacing = span / (times.size - 1) if span > 0 else 1.0
-    # Less the drift that the two readings at x0 show: no drift is to change the guess.
-    gap = float(samples.times[new] - samples.times[old])
-    passed = (times - samples.times[old]) / gap if gap else np.zeros_like(times)
-    reads = np.ptp(values - passed * (samples.values[new] - samples.values[old]))
-    stated, spread = first_noise(task.noise, float(reads))
-    rounding = digits(float(np.abs(values).max()))
-    floor = max(NOISE_FLOOR * float(reads), rounding)
-    noise = Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
-    B = task.radius * np.eye(task.x0.size)
-    window = window_around(
-        samples,
-        new,
-        B,
-        reach=s.reach,
-        size=window_size(len(B), s.window),
-        noise=noise.unit,
-        spacing=spacing,
-    )
-    fitted = fit(window, start_components(window, s.limits), spread)
-    assert fitted is not None
-    return Belief(
-        task=task,
-        s=s,
-        samples=samples,
-        centre=new,
-        B=B,
-        noise=noise,
-        spacing=spacing,
-        evidence=witness(samples, old, new, noise.unit, spacing),
-        best=Place(samples.points[new], B),  # the start as it could be set
-        fitted=fitted,
-        plan=Plan(task.x0),
-        widest=s.max_radius * task.radius,
-        accepted=True,
-    )
 
 
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
