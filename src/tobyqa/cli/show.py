@@ -78,9 +78,24 @@ def why_text(opt: Optimizer, trial: Trial) -> str:
     """What a trial is for; empty if that was not kept."""
     if trial.why is None:
         return ""
+    if trial.why is Why.RECHECK:
+        return _recheck_text(opt.result(), trial)
     failed = opt.result().history.failed
     is_nearer = trial.why in _NEARER and failed.size and failed[-1]
     return trial.why.value + (", nearer after a failure" if is_nearer else "")
+
+
+def _recheck_text(res: Result, trial: Trial) -> str:
+    """Which reading is hard to believe, and by how much it is off."""
+    for suspect in reversed(res.suspects):
+        if np.array_equal(res.history.x[suspect.row], trial.x):
+            off = suspect.value - suspect.expected
+            side = "above" if off > 0.0 else "below"
+            return (
+                f"measured again: reading {suspect.row} was {abs(off):.3g} {side} what "
+                "was expected"
+            )
+    return str(Why.RECHECK.value)
 
 
 _NEARER = (Why.FIRST, Why.STEP, Why.EXPLORATION)  # places that a failure moves

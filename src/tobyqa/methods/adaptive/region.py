@@ -37,7 +37,7 @@ def size_change(b: Belief, planned_by: Fit) -> float:
         factor = min(factor, 0.7)  # look closer
     if b.plan.visible < max(5.0, b.task.x0.size) * planned_by.unrest:
         factor = max(factor, 1.2)  # differences must stand out of the noise
-    return factor if has_gained else capped(b, factor)
+    return factor if has_gained or factor <= 1.0 else capped(b, factor)
 
 
 def capped(b: Belief, factor: float) -> float:
