@@ -82,7 +82,7 @@ def why_text(opt: Optimizer, trial: Trial) -> str:
         return _recheck_text(opt.result(), trial)
     failed = opt.result().history.failed
     is_nearer = trial.why in _NEARER and failed.size and failed[-1]
-    return trial.why.value + (", nearer after a failure" if is_nearer else "")
+    return str(trial.why.value) + (", nearer after a failure" if is_nearer else "")
 
 
 def _recheck_text(res: Result, trial: Trial) -> str:
