@@ -32,7 +32,7 @@ from ...state import (
     Why,
     with_reading,
 )
-from ..first_points import first_ways
+from ..first_points import failures_at, first_ways
 from .belief import Belief, Place, Plan
 from .beside import after_failure, is_beside, resized_beside
 from .centre import witness
@@ -106,14 +106,15 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
     state: State[Any] = State(task, SampleSet.empty(n))
     together = False  # several have been out at a time
     while state.readings < probe_length(n) or (together and not is_complete(state)):
-        x, k = task.x0.copy(), state.readings
+        x, k, nearer = task.x0.copy(), state.readings, state.failures
         if together:
             points = state.samples.points[state.samples.asked]
             k = first_missing(task, ways[order], points) or 0
+            nearer = failures_at(task.x0, ways[order], state.failed, k)
         why = Why.START if k == 0 else Why.START_AGAIN
         if 0 < k <= 2 * n:
             why = Why.FIRST
-            x = x + np.ldexp(ways[order[k - 1]], -state.failures)
+            x = x + np.ldexp(ways[order[k - 1]], -nearer)
             x = np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE)
         proposal, reading = Proposal(x, why), None
         while reading is None:
@@ -128,6 +129,8 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
             centre = len(samples) - 1 if is_start else state.centre
             state = replace(state, samples=samples, centre=centre)
             state = replace(state, readings=state.readings + reading.asked)
+        elif together:
+            state = replace(state, failed=(*state.failed, reading.x))
         verdict = Verdict(accepted=is_start and not reading.failed)
         state = replace(state, failures=failures, verdict=verdict)
     return first_belief(state, s)
