@@ -121,6 +121,7 @@ class State(Generic[M]):
     gauges: Gauges = _NO_GAUGES
     memory: M | None = None  # the method's own part, absent until its model exists
     is_beside: bool = False  # trials have been out together
+    failed: tuple[Array, ...] = ()  # where such trials have failed
 
     @property
     def centre_point(self) -> Array:

@@ -44,6 +44,11 @@ def unread(x0: Array, ways: Array, points: Array) -> list[int]:
     return [k for k in range(len(ways) + 1) if k not in found]
 
 
+def failures_at(x0: Array, ways: Array, failed: tuple[Array, ...], k: int) -> int:
+    """How often the k-th of the first points, or one nearer on its way, has failed."""
+    return sum(_first_point(x - x0, ways) == k for x in failed)
+
+
 def _first_point(d: Array, ways: Array) -> int:
     """Which of the first points is at `d` from x0; -1: none."""
     if not d.any():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..._check import LARGEST_COORDINATE
 from ...state import Proposal, State, Task, Why
-from ..first_points import first_ways, unread
+from ..first_points import failures_at, first_ways, unread
 from .options import Options
 
 Array = NDArray[np.float64]
@@ -67,9 +67,10 @@ def first_further(
     ways = ordered_ways(task, s)
     k = first_missing(task, ways, points)
     if k is not None:
-        return first_proposal(task, ways, k, state.failures)
-    beyond = max(len(points) - len(ways) - _STARTS, 0)
-    return Proposal(_at(task, _pair(task, beyond), state.failures), Why.FIRST)
+        nearer = failures_at(task.x0, ways, state.failed, k)
+        return first_proposal(task, ways, k, nearer)
+    beyond = max(len(points) + len(state.failed) - len(ways) - _STARTS, 0)
+    return Proposal(_at(task, _pair(task, beyond), 0), Why.FIRST)
 
 
 def _pair(task: Task, k: int) -> Array:

@@ -12,6 +12,7 @@ from ...spacetime.fit import fit
 from ...spacetime.likelihood import start_components
 from ...spacetime.window import window_around, window_size
 from ...state import State, Task, Verdict, with_reading
+from ..first_points import failures_at
 from .belief import Asking, Belief, Place, Plan
 from .centre import witness
 from .first import first_missing, first_proposal, is_complete, ordered_ways
@@ -35,11 +36,12 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
     state: State[Any] = State(task, SampleSet.empty(n))
     together = False  # several have been out at a time
     while state.readings < probe_length(n) or (together and not is_complete(state)):
-        k, reading = state.readings, None
+        k, nearer, reading = state.readings, state.failures, None
         if together:
             points = state.samples.points[state.samples.asked]
             k = first_missing(task, ways, points) or 0
-        proposal = first_proposal(task, ways, k, state.failures)
+            nearer = failures_at(task.x0, ways, state.failed, k)
+        proposal = first_proposal(task, ways, k, nearer)
         while reading is None:
             reading = yield proposal, state
             state = replace(state, failures=0) if reading is None else state
@@ -52,6 +54,8 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
             centre = len(samples) - 1 if is_start else state.centre
             state = replace(state, samples=samples, centre=centre)
             state = replace(state, readings=state.readings + reading.asked)
+        elif together:
+            state = replace(state, failed=(*state.failed, reading.x))
         verdict = Verdict(accepted=is_start and not reading.failed)
         state = replace(state, failures=failures, verdict=verdict)
     return first_belief(state, s)
