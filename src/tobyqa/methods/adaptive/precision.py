@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ...polyhedron import Polyhedron
+from ...scaling import norm
 from ...spacetime.fit import Fit
 from ...spacetime.strange import freedom
 from .face import Face
@@ -57,9 +58,9 @@ def refined(face: Face, area: Polyhedron | None) -> Array:
             return face.u
         step = Z @ (Q @ ((Q.T @ slope) / e))
         u = u - step
-        if not float((u - face.u) @ (u - face.u)) < _FARTHEST**2:
+        if not norm(u - face.u) < _FARTHEST:
             return face.u
-        if float(step @ step) < _NEAR**2:
+        if norm(step) < _NEAR:
             break
     ends = np.array([face.u, u])
     falls = fitted.falls(ends)

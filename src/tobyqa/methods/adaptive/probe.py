@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -70,14 +71,11 @@ def first_belief(state: State[Any], s: Options) -> Belief:
     old, new = state.centre, int(starts[-1])  # both at x0
     times, values = samples.times[samples.asked], samples.values[samples.asked]
     span = float(np.ptp(times))
-    spacing = span / (times.size - 1) if span > 0 else 1.0
-    # Less the drift that the two readings at x0 show: no drift is to change the guess.
-    gap = float(samples.times[new] - samples.times[old])
-    passed = (times - samples.times[old]) / gap if gap else np.zeros_like(times)
-    reads = np.ptp(values - passed * (samples.values[new] - samples.values[old]))
-    stated, spread = first_noise(task.noise, float(reads))
+    spacing = span / (times.size - 1) or 1.0
+    reads = _range_without_drift(samples, old, new)
+    stated, spread = first_noise(task.noise, reads)
     rounding = digits(float(np.abs(values).max()))
-    floor = max(NOISE_FLOOR * float(reads), rounding)
+    floor = max(NOISE_FLOOR * reads, rounding)
     noise = Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
     B = task.radius * np.eye(task.x0.size)
     window = window_around(
@@ -106,3 +104,16 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         widest=s.max_radius * task.radius,
         accepted=True,
     )
+
+
+def _range_without_drift(samples: SampleSet, old: int, new: int) -> float:
+    """Of the readings, less the drift that two of them at one place show.
+
+    So that no straight drift changes what is guessed of the noise.
+    """
+    t, y = samples.times[samples.asked], samples.values[samples.asked]
+    gap = samples.times[new] - samples.times[old]
+    change = samples.values[new] - samples.values[old]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        left = float(np.ptp(y - (t - samples.times[old]) / gap * change))
+    return left if math.isfinite(left) else float(np.ptp(y))

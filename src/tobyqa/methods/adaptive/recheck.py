@@ -44,8 +44,9 @@ def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
     rows, new = np.array(doubted), b.newest
     drift, error = fitted.drift_since(b.samples.times[rows], b.samples.times[[new]])
     own = relative_variances(b.samples.sigmas, fitted.window.frame.noise)
-    errors = np.sqrt(own[rows] + own[new] + error**2)
-    apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
+    with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
+        errors = np.sqrt(own[rows] + own[new] + error**2)
+        apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
     alike = rows if rows.size >= _OFTEN else rows[apart <= _ALIKE * errors]
     return b.believing(*map(int, alike), new) if alike.size else b
 
