@@ -5,6 +5,7 @@ one.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -171,6 +172,23 @@ class Border:
             return replace(self, allowed=less, is_alarmed=True)
         is_back = self.is_alarmed and np.array_equal(x, allowed.safe.x)
         return replace(self, is_alarmed=False) if is_back else self
+
+    def amended(self, x: Array, values: Iterable[float]) -> Border:
+        """With all that is by now known to have been read at a point.
+
+        Nobody has to go back for it: the instrument has been elsewhere since.
+        """
+        guard, beyond = self.allowed.guard, self.allowed.beyond
+        if guard is None:
+            return self
+        largest = self.everywhere.maximize
+        is_bad = any(guard.is_beyond(value, maximize=largest) for value in values)
+        was_bad = any(np.array_equal(x, y) for y in beyond)
+        if is_bad == was_bad:
+            return self
+        others = tuple(y for y in beyond if not np.array_equal(x, y))
+        now = (*others, x) if is_bad else others
+        return replace(self, allowed=replace(self.allowed, beyond=now))
 
     def within(self, space: Space) -> Border:
         """With other variables fixed."""

@@ -236,6 +236,7 @@ class Optimizer:
         self._log.undo()
 
     fix, free, extend, set = commands.fix, commands.free, commands.extend, commands.set_
+    correct, withdraw = commands.correct, commands.withdraw
     fixed = property(commands.fixed)
 
     # -- what is known ---------------------------------------------------------------

@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...samples import SampleSet
+from ...state import Task
+
 BELIEVED, GUESSED = 1.0, 3.0  # prior std of log nu: a noise stated, and one guessed
 _GUESS = 0.01  # of the range of the first readings
+NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
 _LEAST = 1e-207  # readings of up to 1e100 divided by it are still numbers
 _DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
@@ -56,6 +60,21 @@ class Noise:
 def first_noise(stated: float | None, reads: float) -> tuple[float, float]:
     """The noise to begin with and its spread, if the first readings range so far."""
     return (_GUESS * reads, GUESSED) if stated is None else (stated, BELIEVED)
+
+
+def noise_of_probe(task: Task, samples: SampleSet, old: int, new: int) -> Noise:
+    """What is assumed once the first readings are known; two of them are at one place.
+
+    Less the drift that these two show: no drift is to change the guess.
+    """
+    times, values = samples.times[samples.asked], samples.values[samples.asked]
+    gap = float(samples.times[new] - samples.times[old])
+    passed = (times - samples.times[old]) / gap if gap else np.zeros_like(times)
+    reads = np.ptp(values - passed * (samples.values[new] - samples.values[old]))
+    stated, spread = first_noise(task.noise, float(reads))
+    rounding = digits(float(np.abs(values).max()))
+    floor = max(NOISE_FLOOR * float(reads), rounding)
+    return Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
 
 
 def credible_noise(spread: float) -> float:

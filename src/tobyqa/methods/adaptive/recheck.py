@@ -65,7 +65,7 @@ def _acquitted(b: Belief) -> Belief:
     """With suspects in the fit that it can explain by now."""
     frame = b.fitted.window.frame
     fine = []
-    for row in b.doubts.rows:
+    for row, _ in b.doubts.suspects:
         u = frame.u(b.samples.points[row])
         expected = b.fitted.predicted(b.fitted.reading(u, float(b.samples.times[row])))
         own = float(relative_variances(b.samples.sigmas[[row]], frame.noise)[0])

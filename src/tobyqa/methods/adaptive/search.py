@@ -38,9 +38,9 @@ from .beside import after_failure, is_beside, size_change_beside
 from .centre import witness
 from .contrast import contrast
 from .first import first_missing, is_complete
-from .noise import Noise, digits, first_noise
+from .noise import noise_of_probe
 from .options import Options
-from .plan import NOISE_FLOOR, next_plan, next_plan_at_best
+from .plan import next_plan, next_plan_at_best
 from .recheck import agreed, is_doubted, looked_again
 from .region import resized, size_change
 
@@ -147,17 +147,10 @@ def first_belief(state: State[Any], s: Options) -> Belief:
     assert state.centre is not None
     starts = samples.rows_at(task.x0)
     old, new = state.centre, int(starts[-1])  # both at x0
-    times, values = samples.times[samples.asked], samples.values[samples.asked]
+    times = samples.times[samples.asked]
     span = float(np.ptp(times))
     spacing = span / (times.size - 1) if span > 0 else 1.0
-    # Less the drift that the two readings at x0 show: no drift is to change the guess.
-    gap = float(samples.times[new] - samples.times[old])
-    passed = (times - samples.times[old]) / gap if gap else np.zeros_like(times)
-    reads = np.ptp(values - passed * (samples.values[new] - samples.values[old]))
-    stated, spread = first_noise(task.noise, float(reads))
-    rounding = digits(float(np.abs(values).max()))
-    floor = max(NOISE_FLOOR * float(reads), rounding)
-    noise = Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
+    noise = noise_of_probe(task, samples, old, new)
     B = task.radius * np.eye(task.x0.size)
     window = window_around(
         samples,
@@ -168,7 +161,7 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         noise=noise.unit,
         spacing=spacing,
     )
-    fitted = fit(window, start_components(window, s.limits), spread)
+    fitted = fit(window, start_components(window, s.limits), noise.spread)
     assert fitted is not None
     return Belief(
         task=task,
