@@ -277,11 +277,12 @@ class Course:
         sent, points, places = self._sent.as_amended(), self._points, self._places
         self._begin(setup)
         self._points, self._places = points, places
-        for observation, row, wanted in sent:
-            if observation is not None and observation.answers:
+        for seen, row, wanted in sent:
+            if seen is not None and seen.answers:
                 is_it = _is_same_place(wanted, self.proposal.x, setup.task.x0)
-                observation = replace(observation, answers=is_it)
-            self._send(observation, row)
+                self._send(replace(seen, answers=is_it), row)
+            else:
+                self._send(seen, row)
 
     def _begin_anew(self, setup: Setup) -> None:
         """Begin again, in other variables; what was read is known from the start."""

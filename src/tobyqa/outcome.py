@@ -14,6 +14,7 @@ from .rows import history
 from .shown import Rows, answer_rows, point_texts
 from .space import Space
 from .state import Estimate
+from .stuck import stuck
 from .surface import UserSurface
 
 _QUICK = ("x", "fun", "fun_std", "drift_rate", "t")
@@ -26,8 +27,9 @@ def result_of(log: EventLog) -> Result:
     seen = history(log.course.rows, setup.x0.size)
     best = seen.best(maximize=space.maximize)
     start = space.to_user(setup.task.x0)
+    answer = in_user_terms(space, setup.searcher.estimate(state))
     return Result(
-        **in_user_terms(space, setup.searcher.estimate(state)),
+        **answer,
         names=list(setup.names),
         units=list(setup.units),
         success=log.status.success,
@@ -40,6 +42,7 @@ def result_of(log: EventLog) -> Result:
         fun_best_observed=math.nan if best is None else float(seen.value[best]),
         history=seen,
         method=str(setup.searcher),
+        sensor=stuck(seen.x, seen.value, answer["noise_std"]),
     )
 
 

@@ -17,7 +17,9 @@ is without noise may well have a plateau.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -60,10 +62,10 @@ def stuck(points: Array, values: Array, noise: float) -> str:
     )
 
 
-def is_repeating(values: Array) -> bool:
+def is_repeating(latest_first: Iterable[float]) -> bool:
     """Whether the latest readings are equal, as often as is worth a closer look."""
-    known = values[~np.isnan(values)]
-    return known.size >= _LEAST and bool((known[-_LEAST:] == known[-1]).all())
+    latest = list(itertools.islice(latest_first, _LEAST))
+    return len(latest) == _LEAST and len(set(latest)) == 1
 
 
 def _spells(values: Array) -> list[Spell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -64,10 +65,10 @@ def _elsewhere(b: Belief) -> Belief:
 
 def _evidence(b: Belief) -> Evidence:
     """What is left of it: each reading beside the one before it at its place."""
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for x in np.unique(b.samples.points, axis=0):
         there = b.rows_at(x).tolist()
-        pairs += zip(there[:-1], there[1:], strict=True)
+        pairs += itertools.pairwise(there)
     evidence = Evidence(0.0, math.sqrt(2.0) * b.noise.unit)
     for count, (old, new) in enumerate(sorted(pairs, key=lambda pair: pair[1])):
         seen = witness(b.samples, old, new, b.noise.unit, b.spacing)

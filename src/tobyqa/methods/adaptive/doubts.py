@@ -65,7 +65,8 @@ class Doubts:
             self,
             suspects=tuple(s for s in self.suspects if s.row != row),
             right=self.right | row_only if is_right else self.right - row_only,
-            withdrawn=self.withdrawn - row_only if is_right
+            withdrawn=self.withdrawn - row_only
+            if is_right
             else self.withdrawn | row_only,
         )
 
