@@ -235,10 +235,8 @@ class Course:
             del self._heard[row]
         value = self.setup.space.value_to_search(value)
         self._sent.amend(row, value)
-        there = (r.seen for r in self.rows if np.array_equal(r.seen.x, seen.x))
         allowed = self._border.allowed
-        self._border = self._border.amended(seen.x, [s.value for s in there])
-        self._next = None
+        self._border, self._next = self._amended_border(row), None
         if self._border.allowed is not allowed:
             self._narrow()  # or widen
         if (place := self._sent.place_of(row)) is not None:
@@ -246,6 +244,13 @@ class Course:
             search = setup.searcher.amended(setup.task, self.state, place, value)
             if not self._go_on(setup, border, search):
                 self._repeat(setup)
+
+    def _amended_border(self, row: int) -> Border:
+        """With what is known by now of the place of a row."""
+        x = self.rows[row].seen.x
+        there = [r.seen.value for r in self.rows if np.array_equal(r.seen.x, x)]
+        is_latest = all(later.seen.failed for later in self.rows[row + 1 :])
+        return self._border.amended(x, there, is_there=is_latest)
 
     def _narrow(self) -> None:
         """Within what a reading beyond the limit has left; without a model, from the
