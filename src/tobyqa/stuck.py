@@ -4,15 +4,14 @@
 symbol   meaning
 =======  ==================================================================
 q        the step in which readings come, as far as it is seen
-p        chance that two readings of one average are the same, 0.28 q / noise
+p        chance that a reading is that of the likeliest step, erf(q / sqrt(8) noise)
 m        how often one value was read in a row
 =======  ==================================================================
 
-Two readings with normal noise differ by less than half a step with the chance p, if q
-is small; where the averages differ, with less. So m equal readings in a row have a
-chance of p^(m-1). Coarse steps make it large, and so nothing is said of them. Nor is
-anything said where a place that was measured twice has read the same, bit by bit: what
-is without noise may well have a plateau.
+With normal noise m equal readings in a row have at most the chance p^(m-1); where the
+averages differ, less. Coarse steps make it large, and so nothing is said of them. Nor
+is anything said where a place that was measured twice has read the same, bit by bit:
+what is without noise may well have a plateau.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ Array = NDArray[np.float64]
 _LEAST = 4  # equal readings in a row
 _PLACES = 3  # at which they were taken, at the least
 _CHANCE = 1e-6  # of a run that is still taken for chance
-_SAME = 1.0 / math.sqrt(4.0 * math.pi)  # density of the difference at zero, in sigmas
-_DIGITS = 64.0  # roundings, by which steps of a reading may be off
+_FINEST = 1e-10  # of the largest reading; finer steps are none
 
 
 class Spell(NamedTuple):
@@ -83,7 +81,7 @@ def _is_odd(spell: Spell, points: Array, values: Array, noise: float) -> bool:
     if len(np.unique(points[rows], axis=0)) < _PLACES:
         return False
     # Where nothing else has been read yet, the steps may be as coarse as the noise.
-    p = min(1.0, _SAME * (step_of(values) or noise) / noise)
+    p = math.erf((step_of(values) or noise) / (math.sqrt(8.0) * noise))
     if p ** (rows.size - 1) > _CHANCE:
         return False
     return not _repeats_exactly(spell, points, values)
@@ -105,7 +103,7 @@ def step_of(values: Array) -> float:
     known = np.unique(values[~np.isnan(values)])
     if known.size < 2:
         return 0.0
-    least = _DIGITS * float(np.spacing(np.abs(known).max()))
+    least = _FINEST * float(np.abs(known).max())
     step = 0.0
     for difference in np.diff(known).tolist():
         step, rest = difference, step
