@@ -105,9 +105,11 @@ def step_of(values: Array) -> float:
         return 0.0
     least = _FINEST * float(np.abs(known).max())
     step = 0.0
-    for difference in np.diff(known).tolist():
-        step, rest = difference, step
+    for difference in (known[1:] - known[0]).tolist():  # Euclid's algorithm
+        divisor, rest = difference, step
         while rest > least:
-            over = step % rest
-            step, rest = rest, min(over, rest - over)
+            over = divisor % rest
+            divisor, rest = rest, min(over, rest - over)
+        # What rounding has left is less in the largest difference so far.
+        step = difference / max(1, round(difference / max(divisor, least)))
     return max(step, least)
