@@ -14,6 +14,8 @@ from tobyqa import journal
 CHANGES = {
     20: ("fix", lambda opt: opt.fix(b=0.5)),
     30: ("set", lambda opt: opt.set(noise=0.01)),
+    33: ("correct", lambda opt: opt.correct(12, 0.3)),
+    34: ("withdraw", lambda opt: opt.withdraw(25)),
     36: ("free", lambda opt: opt.free("b")),
     40: ("extend", lambda opt: opt.extend(48)),
 }

@@ -90,10 +90,21 @@ class Changing(RuleBasedStateMachine):
 
     @property
     def beyond(self):
-        return [x for _, (x, value) in self.readings() if value > LIMIT]
+        return [x for x, value in self.rows() if value > LIMIT]
 
-    def readings(self):
-        return [entry for entry in self.log if entry[0] == "tell"]
+    def rows(self):
+        """Points and values as they are known by now; NaN where there is none."""
+        rows = []
+        for kind, what in self.log:
+            if kind in ("tell", "fail"):
+                rows.append(what or (None, np.nan))
+            elif kind == "amend":
+                row, value = what
+                rows[row] = (rows[row][0], value)
+        return rows
+
+    def known(self):
+        return [k for k, (_, value) in enumerate(self.rows()) if value == value]
 
     # -- what is done ----------------------------------------------------------------
 
@@ -154,6 +165,16 @@ class Changing(RuleBasedStateMachine):
         self.opt.set(noise=noise)
         self.log.append(("set", noise))
 
+    @precondition(lambda self: self.known())
+    @rule(data=st.data(), value=st.sampled_from([0.5, 2.0, 40.0, None]))
+    def amend(self, data, value):
+        row = data.draw(st.sampled_from(self.known()))
+        if value is None:
+            self.opt.withdraw(row)
+        else:
+            self.opt.correct(row, self.sign(value))
+        self.log.append(("amend", (row, np.nan if value is None else value)))
+
     @rule(more=st.integers(1, 5))
     def extend(self, more):
         self.opt.extend(self.opt.maxfev + more)
@@ -206,8 +227,8 @@ class Changing(RuleBasedStateMachine):
         safe = np.array(
             [self.fixed.get(n, v) for n, v in zip(NAMES, SAFE, strict=True)]
         )
-        readings = self.readings()
-        if readings and readings[-1][1][1] > LIMIT:
+        read = [value for x, value in self.rows() if x is not None]
+        if read and read[-1] > LIMIT:
             np.testing.assert_array_equal(x, safe)
         for bad in self.beyond:
             to_safe, to_bad = (np.linalg.norm((x - y) / SCALE) for y in (safe, bad))
@@ -220,6 +241,8 @@ class Changing(RuleBasedStateMachine):
             assert self.opt.nfev <= self.opt.maxfev
             rows = [e for e in self.log if e[0] in ("tell", "fail")]
             assert len(self.opt._log.course.rows) == len(rows)
+            seen = [self.sign(row.seen.value) for row in self.opt._log.course.rows]
+            np.testing.assert_array_equal(seen, [value for _, value in self.rows()])
 
 
 SLOW = [4.0, 0.25, 7.0]

@@ -163,6 +163,14 @@ class OneThreaded:
             search = self.method.continued(task, state)
         return None if search is None else _steps(search)
 
+    def amended(
+        self, task: Task, state: Any, place: int, value: float
+    ) -> Search | None:
+        """The same with another reading."""
+        with one_thread:
+            search = self.method.amended(task, state, place, value)
+        return None if search is None else _steps(search)
+
     def further(
         self, state: Any, proposal: Proposal | None, waiting: tuple[Any, ...]
     ) -> Proposal:

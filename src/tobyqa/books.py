@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from .changes import CHANGES, checked_change, fixed_after
+from .changes import AMENDMENTS, CHANGES, checked_change, fixed_after
 from .counting import Event, counting
 from .result import Status
 from .state import Why
@@ -40,6 +40,7 @@ from .state import Why
 Array = NDArray[np.float64]
 
 BESIDE = ("own", "further")  # what a trial was that went out while others waited
+WITHDRAWN = "withdrawn"  # why a row has no value, if it had one
 ENDS = (Status.STOPPED.name, Status.CALLBACK.name)  # those that come from outside
 
 
@@ -129,6 +130,7 @@ class Books(NamedTuple):
     pending: tuple[Trial, ...] = ()  # those that wait for their readings, as asked
     next_id: int = 0
     rows: int = 0  # readings and failures
+    blank: Mapping[int, str] = MappingProxyType({})  # rows without a value, and why
     failures: int = 0  # in a row, up to now
     ended: Status | None = None  # from outside
     is_numbered: bool = True  # readings are timed by their number
@@ -160,7 +162,13 @@ class Books(NamedTuple):
         return self if kind == "saved" else self._after_reading(event)
 
     def _after_change(self, event: Event) -> Books:
+        blank = self.blank
+        if event["event"] in AMENDMENTS:
+            self.check_row(event["row"])
+        if event["event"] == "withdraw":
+            blank = {**blank, event["row"]: WITHDRAWN}
         return self._without(event.get("drops", ()))._replace(
+            blank=blank,
             changes=self.changes + 1,
             maxfev=event.get("maxfev", self.maxfev),
             extended=event.get("maxfev", self.extended),
@@ -179,10 +187,13 @@ class Books(NamedTuple):
             pending = tuple(other for other in pending if other.id != trial)
             if len(pending) == len(self.pending):
                 raise ValueError(f"trial {trial} was told but not asked for")
+        has_failed = event["event"] == "fail"
+        reason = {self.rows: event.get("reason", "")} if has_failed else {}
         return self._replace(
             pending=pending,
             rows=self.rows + 1,
-            failures=self.failures + 1 if event["event"] == "fail" else 0,
+            blank={**self.blank, **reason} if reason else self.blank,
+            failures=self.failures + 1 if has_failed else 0,
             is_numbered=self.is_numbered and event["t"] == self.rows,
             latest=event["t"],
         )
@@ -221,6 +232,29 @@ class Books(NamedTuple):
     def default_time(self) -> float:
         """Of a row without a time of its own: its number, or that of the row before."""
         return float(self.rows) if self.is_numbered else self.latest
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why rows have no value, one text per row, mostly empty."""
+        return [self.blank.get(row, "") for row in range(self.rows)]
+
+    def check_row(self, row: int) -> None:
+        """A row must be one of the history, with a value."""
+        if row >= self.rows:
+            there = f"0 to {self.rows - 1}" if self.rows else "none yet"
+            raise ValueError(
+                f"row must be one of the history, which are {there}, but is {row}"
+            )
+        if row not in self.blank:
+            return
+        if self.blank[row] == WITHDRAWN:
+            raise ValueError(
+                f"row {row} is withdrawn already and has no value to correct; what is "
+                "known of its place after all can be told, with its point and time"
+            )
+        raise ValueError(
+            f"row {row} is a failed measurement, which has no value to correct"
+        )
 
     def check_waiting(self, trial: Trial) -> None:
         """A trial must be one that waits; its id alone does not prove that."""

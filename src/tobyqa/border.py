@@ -5,6 +5,7 @@ one.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -167,10 +168,37 @@ class Border:
         if guard is None:
             return self
         if guard.is_beyond(value, maximize=self.everywhere.maximize):
-            less = replace(allowed, beyond=(*allowed.beyond, x))
-            return replace(self, allowed=less, is_alarmed=True)
+            return replace(self, is_alarmed=True)._forbidding(x)
         is_back = self.is_alarmed and np.array_equal(x, allowed.safe.x)
         return replace(self, is_alarmed=False) if is_back else self
+
+    def amended(self, x: Array, values: Iterable[float], *, is_there: bool) -> Border:
+        """With all that is by now known to have been read at a point.
+
+        Unless the instrument `is_there`, it need not go back: it has been elsewhere
+        since.
+        """
+        guard, beyond = self.allowed.guard, self.allowed.beyond
+        if guard is None:
+            return self
+        largest = self.everywhere.maximize
+        is_bad = any(guard.is_beyond(value, maximize=largest) for value in values)
+        was_bad = any(np.array_equal(x, y) for y in beyond)
+        if is_bad and is_there:
+            return replace(self, is_alarmed=True)._forbidding(x)
+        if is_bad == was_bad:
+            return self
+        return self._forbidding(x) if is_bad else self._without(x)
+
+    def _forbidding(self, x: Array) -> Border:
+        """With a point that readings beyond the limit were taken at."""
+        less = replace(self.allowed, beyond=(*self.allowed.beyond, x))
+        return replace(self, allowed=less)
+
+    def _without(self, x: Array) -> Border:
+        """Without a point after all."""
+        others = tuple(y for y in self.allowed.beyond if not np.array_equal(x, y))
+        return replace(self, allowed=replace(self.allowed, beyond=others))
 
     def within(self, space: Space) -> Border:
         """With other variables fixed."""

@@ -1,14 +1,16 @@
 """What a user changes while a search is under way, as events.
 
-======  ==============  ===============================================================
-event   fields          meaning
-======  ==============  ===============================================================
-fix     values, drops   variables stay at these values, by name; trials that wait at
-                        others are given up
-free    names           variables are searched again
-extend  maxfev          so many trials may be asked for in all
-set     noise           the standard deviation of a reading, as it is known by now
-======  ==============  ===============================================================
+========  ==============  =============================================================
+event     fields          meaning
+========  ==============  =============================================================
+fix       values, drops   variables stay at these values, by name; trials that wait at
+                          others are given up
+free      names           variables are searched again
+extend    maxfev          so many trials may be asked for in all
+set       noise           the standard deviation of a reading, as it is known by now
+correct   row, value      what was read in this row of the history was this value
+withdraw  row             what was read there says nothing
+========  ==============  =============================================================
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from . import _check
 
 Event = dict[str, Any]
 
-CHANGES = ("fix", "free", "extend", "set")
+AMENDMENTS = ("correct", "withdraw")  # of a reading
+CHANGES = ("fix", "free", "extend", "set", *AMENDMENTS)
 
 
 def checked_change(event: Event) -> Event:
@@ -30,6 +33,11 @@ def checked_change(event: Event) -> Event:
         return {"maxfev": _check.count("maxfev", event["maxfev"])}
     if kind == "set":
         return {"noise": _check.non_negative("noise", event["noise"])}
+    if kind == "correct":
+        value = _check.reading("value", event["value"])
+        return {"row": _check.whole("row", event["row"]), "value": value}
+    if kind == "withdraw":
+        return {"row": _check.whole("row", event["row"])}
     if kind == "free":
         return {"names": [_check.text("names", name) for name in event["names"]]}
     values = event["values"]

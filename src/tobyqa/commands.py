@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -88,6 +89,61 @@ def free(self: Run, *names: str | int) -> None:
     log = self._log
     clean = checked_free(log.setup.space, log.books.fixed, names)
     log.record({"event": "free", "names": clean})
+
+
+def correct(self: Run, row: int, value: float) -> None:
+    """Say what the reading in a row of the history was in truth.
+
+    It keeps its place, its time and its standard error. The model is made anew with it;
+    what was asked for since stays as it was, and so do trials that wait. ``adaptive``
+    goes on from where it is; before it has a model, and with ``paper`` or `restarts`,
+    the search is begun anew and learns of all readings again. `undo` withdraws it.
+
+    Parameters
+    ----------
+    row : int
+        The number of the reading in ``result().history``, failures included; the first
+        is 0.
+    value : float
+        What was read.
+
+    Examples
+    --------
+    >>> from tobyqa import Optimizer
+    >>> opt = Optimizer([310.0, 1.0])
+    >>> opt.tell(opt.ask(), 104.0)
+    >>> opt.correct(0, 10.4)
+    >>> opt.result().history.value
+    array([10.4])
+    """
+    clean = _row(self._log, row)
+    reading = _check.reading("value", value)
+    self._log.record({"event": "correct", "row": clean, "value": reading})
+
+
+def withdraw(self: Run, row: int) -> None:
+    """Say that the reading in a row of the history is wrong, and nothing else.
+
+    The row stays, as a measurement that has failed for the reason "withdrawn"; no model
+    uses it from now on. It has been paid for, and counts in `nfev`. All else is as for
+    `correct`.
+
+    Parameters
+    ----------
+    row : int
+        As of `correct`.
+    """
+    self._log.record({"event": "withdraw", "row": _row(self._log, row)})
+
+
+def _row(log: EventLog, row: Any) -> int:
+    """A row of the history that has a value."""
+    try:
+        clean = _check.whole("row", operator.index(row))
+    except TypeError:
+        raise TypeError(f"row must be a whole number, but is {row!r}") from None
+    log.books.check_row(clean)
+    return clean
 
 
 def extend(self: Run, maxfev: int) -> None:

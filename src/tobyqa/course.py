@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,9 +15,10 @@ from . import waiting
 from ._threads import Search
 from .border import Allowed, Border, Question
 from .changed_setup import held, is_seen, without
-from .changes import CHANGES, fixed_after
+from .changes import AMENDMENTS, CHANGES, fixed_after
 from .counting import READINGS, Event
-from .rows import Row, observation
+from .rows import Row, amended, observation
+from .sent import Sent, Told
 from .setup import Setup
 from .state import Flight, Observation, Proposal, Standing, Why
 from .waiting import Out
@@ -55,8 +57,8 @@ class Course:
         self._waiting: dict[int, Out] = {}
         self._trial: int | None = None  # in which the proposal went out
         self._next: Question | None = None  # where the proposal is, once it is asked
-        self._heard: list[Observation] = []  # all readings that it is to learn of
-        self._sent: list[Observation | None] = []  # to this search, in its variables
+        self._heard: dict[int, Observation] = {}  # all readings that it is to learn of
+        self._sent = Sent()  # to this search, in its variables
         self.rows: list[Row] = []
         self.taken = 0  # events of the log that it has come through, withdrawn or not
         self._begin(setup)
@@ -144,11 +146,13 @@ class Course:
         if at is not None:
             self._waiting = waiting.without(self._waiting, [at.id])
         seen = observation(event, None if at is None else at.x, answers)
-        is_sent = is_heard and self._hear(seen, at)
+        row = len(self.rows)
+        is_sent = is_heard and self._hear(seen, at, row)
         accepted = is_sent and self.state.accepted
         self.rows.append(Row(seen, accepted, self._centre(), self.state.gauges))
         if not seen.failed:
-            self._heard += [seen] * is_heard
+            if is_heard:
+                self._heard[row] = seen
             allowed = self._border.allowed
             self._border, self._next = self._border.read(seen.x, seen.value), None
             if is_heard and self._border.allowed is not allowed:
@@ -161,8 +165,8 @@ class Course:
             return at.id == self._trial
         return np.array_equal(at.x, own.x)
 
-    def _hear(self, seen: Observation, at: Out | None) -> bool:
-        """Let the method know of a reading, if it is one for it.
+    def _hear(self, seen: Observation, at: Out | None, row: int) -> bool:
+        """Let the method know of a row of the history, if it is one for it.
 
         On the way to a place, or at the safe one, it is one that the method did not
         ask for. A failure on the way says that there is no way; one at the safe place
@@ -181,7 +185,7 @@ class Course:
         self._places[seen.x.tobytes()] = z
         value = self.setup.space.value_to_search(seen.value)
         flight = None if at is None else at.company
-        self._send(replace(seen, x=z, value=value, flight=flight))
+        self._send(replace(seen, x=z, value=value, flight=flight), row)
         return True
 
     def _centre(self) -> Array:
@@ -191,8 +195,8 @@ class Course:
         # A copy: a row of the table would keep that whole table alive.
         return self.setup.space.unrounded(z) if x is None else x.copy()
 
-    def _send(self, observation: Observation | None) -> None:
-        self._sent.append(_stripped(observation))
+    def _send(self, observation: Observation | None, row: int | None = None) -> None:
+        self._sent.add(Told(observation, row, self.proposal.x))
         proposal, self.state = self._search.send(observation)
         if proposal is not self.proposal:
             self.proposal, self._trial, self._next = proposal, None, None
@@ -203,14 +207,12 @@ class Course:
     def _change(self, event: Event) -> None:
         """Go on as the user has come to want it."""
         if event["event"] == "set":
-            setup, sent = self.setup, self._sent
-            points, places = self._points, self._places
-            setup = replace(setup, task=replace(setup.task, noise=event["noise"]))
+            task = replace(self.setup.task, noise=event["noise"])
+            setup = replace(self.setup, task=task)
             if not self._continue(setup):
-                self._begin(setup)
-                self._points, self._places = points, places
-                for observation in sent:
-                    self._send(observation)
+                self._repeat(setup)
+        elif event["event"] in AMENDMENTS:
+            self._amend(event["row"], event.get("value", math.nan))
         elif event["event"] in ("fix", "free"):
             self._fixed = fixed_after(self._fixed, event)
             self._fix()
@@ -221,6 +223,34 @@ class Course:
         setup = held(self._first, self.setup, self._fixed)
         if setup is None or not self._continue(setup):
             self._begin_anew(without(self._first, self._fixed, centre))
+
+    def _amend(self, row: int, value: float) -> None:
+        """With another value in a row of the history; NaN: it is withdrawn."""
+        self.rows[row] = amended(self.rows[row], value)
+        if row not in self._heard:
+            return
+        seen = self.rows[row].seen
+        self._heard[row] = seen
+        if seen.failed:
+            del self._heard[row]
+        value = self.setup.space.value_to_search(value)
+        self._sent.amend(row, value)
+        allowed = self._border.allowed
+        self._border, self._next = self._amended_border(row), None
+        if self._border.allowed is not allowed:
+            self._narrow()  # or widen
+        if (place := self._sent.place_of(row)) is not None:
+            setup, border = self._bordered(self.setup)
+            search = setup.searcher.amended(setup.task, self.state, place, value)
+            if not self._go_on(setup, border, search):
+                self._repeat(setup)
+
+    def _amended_border(self, row: int) -> Border:
+        """With what is known by now of the place of a row."""
+        x = self.rows[row].seen.x
+        there = [r.seen.value for r in self.rows if np.array_equal(r.seen.x, x)]
+        is_latest = all(later.seen.failed for later in self.rows[row + 1 :])
+        return self._border.amended(x, there, is_there=is_latest)
 
     def _narrow(self) -> None:
         """Within what a reading beyond the limit has left; without a model, from the
@@ -234,18 +264,37 @@ class Course:
         """Go on from where the search is, if its method can."""
         setup, border = self._bordered(setup)
         search = setup.searcher.continued(setup.task, self.state)
+        return self._go_on(setup, border, search)
+
+    def _go_on(self, setup: Setup, border: Border, search: Search | None) -> bool:
+        """Go on with this search, if there is one."""
         if search is not None:
             self._border = border
             self._start(setup, search)
             self._recognise()
         return search is not None
 
+    def _repeat(self, setup: Setup) -> None:
+        """Begin again, and send all that was sent, as it is known by now.
+
+        Where the search has come to ask for something else, a reading is no answer.
+        """
+        sent, points, places = self._sent.as_amended(), self._points, self._places
+        self._begin(setup)
+        self._points, self._places = points, places
+        for seen, row, wanted in sent:
+            if seen is not None and seen.answers:
+                is_it = _is_same_place(wanted, self.proposal.x, setup.task.x0)
+                self._send(replace(seen, answers=is_it), row)
+            else:
+                self._send(seen, row)
+
     def _begin_anew(self, setup: Setup) -> None:
         """Begin again, in other variables; what was read is known from the start."""
         setup, self._border = self._bordered(setup)
         self._begin(setup)
-        for seen in self._heard:
-            self._hear(replace(seen, trial=None, answers=False), None)
+        for row, seen in self._heard.items():
+            self._hear(replace(seen, trial=None, answers=False), None, row)
         self._waiting = {
             key: out.anew(setup.space.to_search(out.x))
             for key, out in self._waiting.items()
@@ -262,20 +311,13 @@ class Course:
         z0 = setup.task.x0
         x0 = setup.space.to_user(z0)
         self._points, self._places = {z0.tobytes(): x0}, {x0.tobytes(): z0}
-        self._sent = []
+        self._sent = Sent()
         self._start(setup, setup.searcher.begin(setup.task))
 
     def _start(self, setup: Setup, search: Search) -> None:
         self.setup, self._search = setup, search
         self.proposal, self.state = next(search)
         self._trial = self._next = None
-
-
-def _stripped(observation: Observation | None) -> Observation | None:
-    """Without the beliefs of that time: all of them would be kept for ever."""
-    if observation is None or observation.flight is None:
-        return observation
-    return replace(observation, flight=replace(observation.flight, standing=None))
 
 
 def replayed(setup: Setup, live: Sequence[Event]) -> Course:

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _check
 from .books import ENDS, Books, Trial, checked_events
-from .counting import READINGS, WITHDRAWABLE, Event, counting
+from .counting import WITHDRAWABLE, Event, counting
 from .course import Course, replayed
 from .journal import Journal, StrPath
 from .result import Status
@@ -159,8 +159,7 @@ class EventLog:
     @property
     def reasons(self) -> list[str]:
         """Why measurements failed, one text per row of the history, mostly empty."""
-        rows = (e for e in counting(self.events) if e["event"] in READINGS)
-        return [event.get("reason", "") for event in rows]
+        return self.books.reasons
 
     # -- how it grows ----------------------------------------------------------------
 

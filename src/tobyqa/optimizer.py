@@ -12,7 +12,7 @@ from .eventlog import EventLog
 from .journal import StrPath, holds_run
 from .methods import DEFAULT
 from .outcome import progress_of, result_of, run_rows
-from .remarks import after_reading
+from .remarks import after_reading, after_value
 from .result import Result, Status
 from .setup import Clock, checked_clock, checked_setup
 from .shown import as_html, as_text
@@ -208,6 +208,7 @@ class Optimizer:
         self._log.record(event)
         if event["event"] == "tell":
             after_reading(self._log.setup.space, self._log.course.rows)
+            after_value(self._log.course.rows, self._noise)
 
     def tell_failed(
         self, trial: Trial, reason: str = "", t: float | None = None
@@ -237,6 +238,7 @@ class Optimizer:
         self._log.undo()
 
     fix, free, extend, set = commands.fix, commands.free, commands.extend, commands.set_
+    correct, withdraw = commands.correct, commands.withdraw
     fixed = property(commands.fixed)
 
     # -- what is known ---------------------------------------------------------------
@@ -306,6 +308,10 @@ class Optimizer:
 
     def _repr_html_(self) -> str:
         return as_html(run_rows(self._log))
+
+    def _noise(self) -> float:
+        """Of a reading, as the method sees it by now."""
+        return self._log.setup.searcher.estimate(self._state, quick=True).noise_std
 
     @property
     def _state(self) -> Standing:

@@ -15,6 +15,7 @@ from .rows import history
 from .shown import Rows, answer_rows, point_texts
 from .space import Space
 from .state import Estimate
+from .stuck import stuck
 from .surface import UserSurface
 
 _QUICK = ("x", "fun", "fun_std", "drift_rate", "t")
@@ -45,6 +46,7 @@ def result_of(log: EventLog) -> Result:
         fun_best_observed=math.nan if best is None else float(seen.value[best]),
         history=weighed(seen, suspects),
         method=str(setup.searcher),
+        sensor=stuck(seen.x, seen.value, estimate.noise_std),
     )
 
 

@@ -6,14 +6,15 @@ import logging
 import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .rows import Row
+from .rows import Row, history
 from .shown import point_texts
 from .space import Space
+from .stuck import is_repeating, stuck
 
 Array = NDArray[np.float64]
 _log = logging.getLogger(__package__)
@@ -61,6 +62,17 @@ def after_reading(space: Space, rows: Sequence[Row]) -> None:
         start = next(o.x for o in taken if o.asked)
         if text := unequal_effects(start, points, np.array(values), space.names):
             caution(text)
+
+
+def after_value(rows: Sequence[Row], noise: Callable[[], float]) -> None:
+    """Warn in the log, once, when the sensor begins to look stuck."""
+    read = (row.seen.value for row in reversed(rows) if not row.seen.failed)
+    if not is_repeating(read):
+        return
+    seen, std = history(rows, rows[-1].seen.x.size), noise()
+    text = stuck(seen.x, seen.value, std)
+    if text and not stuck(seen.x[:-1], seen.value[:-1], std):
+        _log.warning("%s", text)
 
 
 def _has_first_model(rows: Sequence[Row]) -> bool:

@@ -176,6 +176,9 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Every event.
     method : str
         The method and its non-default settings.
+    sensor : str
+        What is to be said of a sensor that has read the same value again and again;
+        empty if all is well.
     surface : UserSurface
         The model at the end of the run: what `predict` asks.
     """
@@ -209,6 +212,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
     fun_best_observed: float
     history: History
     method: str
+    sensor: str
     surface: UserSurface
 
     def predict(self, x: Any, t: Any = None) -> tuple[Any, Any]:

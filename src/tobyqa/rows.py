@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,11 @@ class Row(NamedTuple):
     accepted: bool
     centre: Array
     gauges: Gauges
+
+
+def amended(row: Row, value: float) -> Row:
+    """The row with another value; what happened then stays as it was."""
+    return row._replace(seen=replace(row.seen, value=value))
 
 
 def history(rows: Sequence[Row], n: int) -> History:

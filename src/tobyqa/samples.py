@@ -84,6 +84,12 @@ class SampleSet:
             table, self.guests + (not asked), self.stated + (not math.isnan(sigma))
         )
 
+    def revalued(self, row: int, value: float) -> SampleSet:
+        """The set with another value in a row."""
+        table = self.table.copy()
+        table[row, -3] = value
+        return _frozen(table, self.guests, self.stated)
+
     def without(self, row: int) -> SampleSet:
         """The set with one reading less."""
         table = np.empty((len(self) - 1, self.table.shape[1]))

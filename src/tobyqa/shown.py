@@ -51,6 +51,8 @@ def result_rows(res: Mapping[str, Any]) -> Rows:
     if math.isfinite(res.get("noise_std", math.nan)):
         rows.append(("noise", f"{res['noise_std']:.3g} per reading"))
     rows += suspect_rows(res)
+    if res.get("sensor"):
+        rows.append(("sensor", res["sensor"]))
     if "history" in res:
         rows.append(("readings", _readings(res)))
     elif "nfev" in res:

@@ -256,6 +256,16 @@ class Method(Protocol):
         None if it cannot, as before there is a model: then a new one has to begin.
         """
 
+    def amended(
+        self, task: Task, state: Any, place: int, value: float
+    ) -> Generator[tuple[Proposal, Standing], Observation | None, None] | None:
+        """The search that has come to `state`, once one of its readings is another.
+
+        `place`: its number among all readings that the search was sent, failures not
+        counted. `value`: what was read in truth; NaN if that is not known. None as of
+        `continued`.
+        """
+
     def further(
         self, state: Any, proposal: Proposal | None, waiting: tuple[Array, ...]
     ) -> Proposal:

@@ -10,13 +10,13 @@ from ..knobs import parse_named
 from ..optimizer import Optimizer
 from .byhand import say_next
 from .flags import number
-from .show import as_json, facts, say
+from .show import as_json, facts, point_text, say
 
 Add = Callable[..., Any]
 
 
 def add_commands(commands: Any, add: Add) -> None:
-    """The commands fix, free, extend and set."""
+    """The commands fix, free, extend, set, correct and withdraw."""
     command = add(
         commands, "fix", fix, "keep variables at given values from now on",
         "fix run.jsonl temp=300",
@@ -53,6 +53,37 @@ def add_commands(commands: Any, add: Add) -> None:
         nargs="+",
         metavar="NAME=NUMBER",
         help="noise: standard deviation of a reading",
+    )
+    _add_amendments(commands, add)
+
+
+def _add_amendments(commands: Any, add: Add) -> None:
+    command = add(
+        commands, "correct", correct, "say what a reading was in truth",
+        "correct run.jsonl 25 1.25",
+        description="Say what a reading was in truth. It keeps its place and its time; "
+        "the run is continued with it, and trials that wait go on waiting.",
+    )  # fmt: skip
+    _add_run(command)
+    _add_row(command)
+    command.add_argument("value", type=number, metavar="VALUE", help="what was read")
+    command = add(
+        commands, "withdraw", withdraw, "say that a reading is wrong",
+        "withdraw run.jsonl 25",
+        description="Say that a reading is wrong. Its row stays, as a measurement that "
+        "failed for the reason 'withdrawn', and no model uses it.",
+    )  # fmt: skip
+    _add_run(command)
+    _add_row(command)
+
+
+def _add_row(command: Any) -> None:
+    command.add_argument(
+        "row",
+        type=int,
+        metavar="ROW",
+        help="its number in the report, which is that of its line in the table of "
+        "tobyqa export: the first below the head is 0, and failures count",
     )
 
 
@@ -91,6 +122,31 @@ def set_(args: argparse.Namespace) -> int:
         lambda opt: opt.set(**values),
         lambda opt: f"set: the noise is {values['noise']:g}",
     )
+
+
+def correct(args: argparse.Namespace) -> int:
+    """Another value for a reading."""
+    return _changed(
+        args,
+        lambda opt: opt.correct(args.row, args.value),
+        lambda opt: f"corrected: row {args.row} is {args.value:g}, {_where(opt, args)}",
+    )
+
+
+def withdraw(args: argparse.Namespace) -> int:
+    """A reading less."""
+    return _changed(
+        args,
+        lambda opt: opt.withdraw(args.row),
+        lambda opt: f"withdrawn: row {args.row}, {_where(opt, args)}",
+    )
+
+
+def _where(opt: Optimizer, args: argparse.Namespace) -> str:
+    """Which reading it was: a slip in the number shows."""
+    history = opt.result().history
+    t = f"t = {history.t[args.row]:.10g}"
+    return f"read at {point_text(opt, history.x[args.row])}, {t}"
 
 
 def _fixed_text(opt: Optimizer) -> str:

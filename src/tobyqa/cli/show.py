@@ -108,7 +108,7 @@ def facts(opt: Optimizer) -> dict[str, Any]:
     fields = (
         "x x_std active fun fun_std t drift_rate drift_rate_std drift_is_local "
         "noise_std noise_std_std confidence nfev nfail nit "
-        "success status message x_best_observed fun_best_observed method"
+        "success status message x_best_observed fun_best_observed method sensor"
     )
     return {
         "names": opt.names,
@@ -181,6 +181,8 @@ def summary(opt: Optimizer, path: str | None = None) -> str:
     rows += _answer_rows(opt, res, space)
     if failures := [reason for reason in opt.reasons if reason]:
         rows.append(("failure", f"the last one: {failures[-1]}"))
+    if res.sensor:
+        rows.append(("sensor", res.sensor))
     rows += _advice_rows(run)
     width = max(len(name) for name, _ in rows)
     # Reasons of failures may have several lines.

@@ -168,6 +168,12 @@ class Paper:
         state = replace(state, task=task)
         return stepwise(self, self._plan(state, search.scales, search.sigma, search))
 
+    def amended(
+        self, task: Task, state: State[Search], place: int, value: float
+    ) -> None:
+        """No: all that it keeps follows from the readings one after the other."""
+        return None
+
     def start(self, task: Task) -> State[Search]:
         """No reading yet."""
         if task.radius is None:

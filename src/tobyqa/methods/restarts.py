@@ -85,6 +85,10 @@ class Restarts:
         home = self.method.continued(task, state.home)
         return None if home is None else _searches(_Search(self.method, task, home))
 
+    def amended(self, task: Task, state: Restarted, place: int, value: float) -> None:
+        """No: which of the searches has learned of it is not known."""
+        return None
+
     def further(
         self,
         state: Restarted,

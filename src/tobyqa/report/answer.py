@@ -42,6 +42,7 @@ def facts(run: Run) -> dict[str, Any]:
         "status": result.status,
         "status_name": run.status.name,
         "message": result.message,
+        "sensor": result.sensor,
     }
 
 
@@ -119,6 +120,8 @@ def summary(run: Run) -> list[tuple[str, str]]:
     told = int((~run.history.asked).sum())
     if told:
         rows.append(("Further readings", f"{told} that were not asked for"))
+    if result.sensor:
+        rows.append(("Sensor", result.sensor))
     label = "State" if run.status is Status.RUNNING else "Why it stopped"
     rows.append((label, result.message))
     return rows

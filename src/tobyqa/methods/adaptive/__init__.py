@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
+from .amended import amended
 from .answer import answer, in_user_units, recommended
 from .belief import Belief
 from .changed import changed
@@ -64,6 +65,17 @@ class Adaptive(Options):
         if isinstance(belief, State):  # the probe is not complete
             return None
         return changed(replace(task, radius=belief.task.radius), belief)
+
+    def amended(
+        self, task: Task, belief: State[Any] | Belief, place: int, value: float
+    ) -> Generator[tuple[Proposal, Belief], Observation | None, None] | None:
+        """The search from a belief on, made anew with another reading in its table."""
+        if isinstance(belief, State):  # the probe is not complete
+            return None
+        known = amended(belief, place, value)
+        if known is None:
+            return None
+        return changed(replace(task, radius=known.task.radius), known)
 
     def further(
         self,

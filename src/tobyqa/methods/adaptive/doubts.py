@@ -32,12 +32,13 @@ class Doubts:
     suspects: tuple[Suspect, ...] = ()
     right: frozenset[int] = frozenset()  # rows that were doubted without reason
     in_vain: int = 0  # times that what was doubted proved right
+    withdrawn: frozenset[int] = frozenset()  # rows that the user has taken back
     surprise: float = 0.0  # strangeness of what proved right when it was new, fading
 
     @property
     def rows(self) -> list[int]:
-        """Of the suspects."""
-        return [suspect.row for suspect in self.suspects]
+        """Those that are in no fit."""
+        return [*(suspect.row for suspect in self.suspects), *sorted(self.withdrawn)]
 
     def affords(self, readings: int) -> bool:
         """Whether one more doubt may turn out to be in vain."""
@@ -56,6 +57,18 @@ class Doubts:
 
     def plus(self, row: int, strangeness: float) -> Doubts:
         return replace(self, suspects=(*self.suspects, Suspect(row, strangeness)))
+
+    def settled(self, row: int, *, is_right: bool) -> Doubts:
+        """Once the user has said what there is to say of a row."""
+        row_only = {row}
+        return replace(
+            self,
+            suspects=tuple(s for s in self.suspects if s.row != row),
+            right=self.right | row_only if is_right else self.right - row_only,
+            withdrawn=self.withdrawn - row_only
+            if is_right
+            else self.withdrawn | row_only,
+        )
 
     def without(self, *rows: int) -> Doubts:
         """Rows that have proved right."""

@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...samples import SampleSet
+from ...state import Task
+
 BELIEVED, GUESSED = 1.0, 3.0  # prior std of log nu: a noise stated, and one guessed
 _GUESS = 0.01  # of the range of the first readings
+NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
 _LEAST = 1e-207  # readings of up to 1e100 divided by it are still numbers
 _DENIED = 3.0  # size of log nu at which a fit denies the noise stated
 
@@ -56,6 +60,28 @@ class Noise:
 def first_noise(stated: float | None, reads: float) -> tuple[float, float]:
     """The noise to begin with and its spread, if the first readings range so far."""
     return (_GUESS * reads, GUESSED) if stated is None else (stated, BELIEVED)
+
+
+def noise_of_probe(task: Task, samples: SampleSet, old: int, new: int) -> Noise:
+    """What is assumed after the first readings, two of which are at one place."""
+    reads = _range_without_drift(samples, old, new)
+    stated, spread = first_noise(task.noise, reads)
+    rounding = digits(float(np.abs(samples.values[samples.asked]).max()))
+    floor = max(NOISE_FLOOR * reads, rounding)
+    return Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
+
+
+def _range_without_drift(samples: SampleSet, old: int, new: int) -> float:
+    """Of the readings, less the drift that two of them at one place show.
+
+    So that no straight drift changes what is guessed of the noise.
+    """
+    t, y = samples.times[samples.asked], samples.values[samples.asked]
+    gap = samples.times[new] - samples.times[old]
+    change = samples.values[new] - samples.values[old]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        left = float(np.ptp(y - (t - samples.times[old]) / gap * change))
+    return left if math.isfinite(left) else float(np.ptp(y))
 
 
 def credible_noise(spread: float) -> float:

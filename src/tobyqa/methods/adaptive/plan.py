@@ -26,13 +26,12 @@ from .answer import expected_excess
 from .belief import PATIENT, Belief, Plan
 from .centre import best_row
 from .face import Face, lowest
-from .noise import digits
+from .noise import NOISE_FLOOR, digits
 from .recheck import doubting
 from .region import reshaped
 
 Array = NDArray[np.float64]
 
-NOISE_FLOOR = 1e-6  # of the variation; finer, the fit has no digits left
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +16,8 @@ from ..first_points import failures_at
 from .belief import Asking, Belief, Place, Plan
 from .centre import witness
 from .first import first_missing, first_proposal, is_complete, ordered_ways
-from .noise import Noise, digits, first_noise
+from .noise import noise_of_probe
 from .options import Options
-from .plan import NOISE_FLOOR
 
 
 def probe_length(n: int) -> int:
@@ -69,14 +67,10 @@ def first_belief(state: State[Any], s: Options) -> Belief:
     assert state.centre is not None
     starts = samples.rows_at(task.x0)
     old, new = state.centre, int(starts[-1])  # both at x0
-    times, values = samples.times[samples.asked], samples.values[samples.asked]
+    times = samples.times[samples.asked]
     span = float(np.ptp(times))
     spacing = span / (times.size - 1) or 1.0
-    reads = _range_without_drift(samples, old, new)
-    stated, spread = first_noise(task.noise, reads)
-    rounding = digits(float(np.abs(values).max()))
-    floor = max(NOISE_FLOOR * reads, rounding)
-    noise = Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
+    noise = noise_of_probe(task, samples, old, new)
     B = task.radius * np.eye(task.x0.size)
     window = window_around(
         samples,
@@ -87,7 +81,7 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         noise=noise.unit,
         spacing=spacing,
     )
-    fitted = fit(window, start_components(window, s.limits), spread)
+    fitted = fit(window, start_components(window, s.limits), noise.spread)
     assert fitted is not None
     return Belief(
         task=task,
@@ -104,16 +98,3 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         widest=s.max_radius * task.radius,
         accepted=True,
     )
-
-
-def _range_without_drift(samples: SampleSet, old: int, new: int) -> float:
-    """Of the readings, less the drift that two of them at one place show.
-
-    So that no straight drift changes what is guessed of the noise.
-    """
-    t, y = samples.times[samples.asked], samples.values[samples.asked]
-    gap = samples.times[new] - samples.times[old]
-    change = samples.values[new] - samples.values[old]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        left = float(np.ptp(y - (t - samples.times[old]) / gap * change))
-    return left if math.isfinite(left) else float(np.ptp(y))

@@ -68,7 +68,8 @@ def doubting(b: Belief) -> Belief:
 
 def _acquitted(b: Belief) -> Belief:
     """With suspects in the fit that it can explain by now."""
-    fine = [row for row in b.doubts.rows if _seen(b, b.fitted, row).strangeness < 0.0]
+    suspects = [suspect.row for suspect in b.doubts.suspects]
+    fine = [row for row in suspects if _seen(b, b.fitted, row).strangeness < 0.0]
     return b.believing(*fine) if fine else b
 
 
@@ -118,7 +119,7 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
     """The suspects beside what the answer's fit expects there."""
     found = []
-    for row in b.doubts.rows:
+    for row, _ in b.doubts.suspects:
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
         seen = _seen(b, fitted, row)
         expected = value - fitted.noise_std * seen.above

@@ -1,0 +1,110 @@
+"""A belief once one of its readings is known to have been another, or none."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ...result import Status
+from ...samples import SampleSet
+from ...spacetime.fit import Components
+from ...spacetime.likelihood import start_components
+from .belief import PATIENT, Belief, Place
+from .centre import Evidence, witness
+from .noise import BELIEVED, Noise, noise_of_probe
+
+_TO_SPARE = 2  # readings beyond one for each variable, without which there is no fit
+
+
+def amended(b: Belief, row: int, value: float) -> Belief | None:
+    """With another value in a row; NaN: the row is in no fit from now on.
+
+    The region stays as it is, and so does what comparisons of other readings have
+    shown; the components are searched from where they are before anything is known.
+    None if too little is left.
+    """
+    is_known = not math.isnan(value)
+    samples = b.samples.revalued(row, value) if is_known else b.samples
+    before = b.rows_at(b.samples.points[row])
+    b = replace(
+        b,
+        samples=samples,
+        doubts=b.doubts.settled(row, is_right=is_known),
+        recheck=None if b.recheck == row else b.recheck,
+        to_come=(),
+        minima=(),
+        accepted=False,
+    )
+    left = len(samples) - np.unique(b.left_out).size
+    if left < b.task.x0.size + _TO_SPARE or b.status is Status.UNBOUNDED:
+        return None
+    b = _elsewhere(b) if row == b.centre and not is_known else b
+    if not b.rows_at(b.best.x).size:
+        b = replace(b, best=Place(b.centre_point, b.B))
+    evidence = _evidence(b) if before.size > 1 else b.evidence
+    return _fitted(replace(b, evidence=evidence, noise=_noise(b, row)))
+
+
+def _elsewhere(b: Belief) -> Belief:
+    """With a centre that still counts: the same place, or else the lowest near by."""
+    same = b.rows_at(b.centre_point)
+    if same.size:
+        return replace(b, centre=int(same[-1]))
+    window, smooth = b.fitted.window, b.fitted.smooth
+    counts = ~np.isin(window.rows, b.left_out)
+    for places in (np.flatnonzero(counts & window.inside), np.flatnonzero(counts)):
+        if places.size:
+            lowest = places[smooth[places].argmin()]
+            return replace(b, centre=int(window.rows[lowest]))
+    others = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
+    return replace(b, centre=int(others[-1]))
+
+
+def _evidence(b: Belief) -> Evidence:
+    """What is left of it: each reading beside the one before it at its place."""
+    pairs: list[tuple[int, int]] = []
+    for x in np.unique(b.samples.points, axis=0):
+        there = b.rows_at(x).tolist()
+        pairs += itertools.pairwise(there)
+    evidence = Evidence(0.0, math.sqrt(2.0) * b.noise.unit)
+    for count, (old, new) in enumerate(sorted(pairs, key=lambda pair: pair[1])):
+        seen = witness(b.samples, old, new, b.noise.unit, b.spacing)
+        evidence = seen.after(evidence) if count else seen
+    return evidence
+
+
+def _noise(b: Belief, row: int) -> Noise:
+    """What is assumed of it, as if the reading had never been another.
+
+    A guess that rests on the first readings is made anew if it is one of them.
+    """
+    if b.noise.is_stated:
+        return replace(b.noise, spread=BELIEVED)
+    first = 2 * b.task.x0.size + 2
+    asked = np.flatnonzero(b.samples.asked)[:first]
+    if row not in asked:
+        return b.noise
+    known = np.setdiff1d(asked, b.doubts.rows)
+    samples = b.samples
+    probe = SampleSet.of(
+        samples.points[known],
+        samples.times[known],
+        samples.values[known],
+        samples.sigmas[known],
+    )
+    starts = probe.rows_at(b.task.x0)
+    old, new = (int(starts[0]), int(starts[-1])) if starts.size else (0, 0)
+    return noise_of_probe(b.task, probe, old, new) if known.size else b.noise
+
+
+def _fitted(b: Belief) -> Belief:
+    """With a fit made anew, and its components searched from the beginning."""
+    fitted = b.fit_around(b.centre, b.fitted.components)
+    if b.s.likelihood:
+        start: Components = start_components(fitted.window, b.s.limits)
+        fitted = b.improved(b.fit_around(b.centre, start), PATIENT)
+    noise = b.noise.after(fitted.nu, doubts=b.s.doubt)
+    return replace(b, fitted=fitted, noise=noise)
