@@ -108,7 +108,7 @@ def test_status_is_readable(tmp_path, tobyqa):
         method="adaptive",
     ) as opt:
         assert "no reading yet" in tobyqa("status", path)[1]
-        for k in range(30):
+        for k in range(50):
             trial = opt.ask()
             if k == 20:
                 opt.tell_failed(trial, "beam lost")
@@ -123,8 +123,8 @@ def test_status_is_readable(tmp_path, tobyqa):
     assert code == 0
     rows = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert rows["search"] == "The search has not ended."
-    assert rows["trials"] == "30 of 60 answered, 1 of them failed"
-    assert rows["pending"].startswith("trial 30: gap = ")
+    assert rows["trials"] == "50 of 60 answered, 1 of them failed"
+    assert rows["pending"].startswith("trial 50: gap = ")
     assert rows["answer"].startswith("gap = ")
     assert "±" in rows["answer"]
     assert rows["answer"].endswith(" mm")
@@ -132,7 +132,7 @@ def test_status_is_readable(tmp_path, tobyqa):
     assert rows["failure"] == "the last one: beam lost"
     np.testing.assert_array_equal(facts["x"], res.x)
     assert facts["drift_rate_std"] == res.drift_rate_std
-    assert [trial["id"] for trial in facts["pending"]] == [30]
+    assert [trial["id"] for trial in facts["pending"]] == [50]
     assert (facts["nfev"], facts["nfail"], facts["readings"]) == (30, 1, 29)
 
 

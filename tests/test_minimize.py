@@ -24,7 +24,8 @@ def test_result_has_everything():
     expected = (
         "x x_std x_cov active fun fun_std success status message nfev nit nfail jac "
         "hess drift_rate drift_rate_std drift drift_is_local noise_std t "
-        "x_best_observed fun_best_observed history method names units surface"
+        "x_best_observed fun_best_observed history method names units surface "
+        "confidence suspects sensor noise_std_std"
     )
     assert set(expected.split()) == set(res.keys())
     assert isinstance(res.success, bool)

@@ -87,8 +87,12 @@ def _converted(space: Space, z: Estimate) -> Estimate:
     """The same in the user's terms; `x` is a point that can be set and is allowed."""
     sign, x_std, x_cov = space.sign, z.x_std, z.x_cov
     if not space.is_identity:
-        x_cov = space.cov_to_user(z.x_cov)
+        x_cov = space.cov_to_user(np.nan_to_num(z.x_cov))
         x_cov = 0.5 * (x_cov + x_cov.T)
+        # What is fixed is known where all else is not.
+        moves = np.diag(np.isnan(z.x_cov.diagonal()).astype(float))
+        is_open = space.cov_to_user(moves).diagonal() > 0.0
+        x_cov[np.logical_or.outer(is_open, is_open)] = math.nan
         # Rounding may leave less than nothing across an equality.
         x_std = np.sqrt(np.maximum(x_cov.diagonal(), 0.0))
     return replace(

@@ -103,13 +103,18 @@ def _point_rows(res: Mapping[str, Any]) -> Rows:
     labels = ["answer"] + [""] * (len(texts) - 1)
     rows = list(zip(labels, texts, strict=True))
     if math.isnan(res.get("fun", 0.0)):
-        rows.append(("", "that is the start: there is no reading yet"))
-    elif math.isnan(res.get("drift_rate", 0.0)):
-        rows.append(("", "that is the best reading: there is no model yet"))
-    elif "x_std" in res and np.isnan(std).any():
-        why = res.get("confidence") or "the model has no minimum"
-        rows.append(("", f"its error is not known: {why}"))
-    return rows
+        return [*rows, ("", "that is the start: there is no reading yet")]
+    return rows + unknown_error_rows(res)
+
+
+def unknown_error_rows(res: Mapping[str, Any]) -> Rows:
+    """Why the answer has no error, if it has none."""
+    if math.isnan(res.get("drift_rate", 0.0)):
+        return [("", "that is the best reading: there is no model yet")]
+    if "x_std" not in res or np.isfinite(res["x_std"]).all():
+        return []
+    why = res.get("confidence") or "the model has no minimum"
+    return [("", f"its error is not known: {why}")]
 
 
 def suspect_rows(res: Mapping[str, Any]) -> Rows:

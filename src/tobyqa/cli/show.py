@@ -19,7 +19,7 @@ from ..books import Trial
 from ..limits import constraint_text, limits
 from ..optimizer import Optimizer
 from ..result import Result
-from ..shown import suspect_rows
+from ..shown import suspect_rows, unknown_error_rows
 from ..space import Space
 from ..state import Why
 from ..text import one_line, printable
@@ -225,6 +225,7 @@ def _answer_rows(opt: Optimizer, res: Result, space: Space) -> list[tuple[str, s
         text = with_error(float(res.x[k]), float(res.x_std[k]))
         label = "answer" if k == 0 else ""
         rows.append((label, f"{name} = {text} {opt.units[k]}".rstrip()))
+    rows += unknown_error_rows(res)
     if res.active:
         rows.append(("active", f"the answer is at {', '.join(res.active)}"))
     rows.append(("value", f"{with_error(res.fun, res.fun_std)} {_moment(opt, res.t)}"))
@@ -235,7 +236,6 @@ def _answer_rows(opt: Optimizer, res: Result, space: Space) -> list[tuple[str, s
         rows.append(("", LOCAL_DRIFT))
     if math.isfinite(res.noise_std):
         rows.append(("noise", f"{res.noise_std:.3g} per reading"))
-    rows.append(("minimum", res.confidence))
     return [*rows, *suspect_rows(res)]
 
 

@@ -36,7 +36,6 @@ _STEPS = 10  # of Newton's method
 _NEAR = 1e-6  # regions; a step as short as that is the last
 _FARTHEST = 0.3  # regions between the quadratic's minimum and that of the fit
 _MOVING = 2.5  # standard errors by which minima of earlier fits may differ
-_LATE = 3  # of them per variable count as errors of the last one
 _UNSURE = 2.0  # standard errors that a curvature must be above zero
 _CONFIDENCE = 0.975
 _NORMAL = 1.959963984540054  # its quantile of the normal distribution
@@ -84,15 +83,13 @@ def precision(
     `minima`: those of fits before, made of nearly the same readings. Where the model
     is right they differ by less than their error; what they differ by more is misfit.
     """
-    fitted, n = face.fitted, u.size
-    unknown = np.full((n, n), math.nan)
-    B = fitted.window.frame.B
+    fitted, B = face.fitted, face.fitted.window.frame.B
     e, W = np.linalg.eigh(face.Z.T @ fitted.curvature_at(u) @ face.Z)
     ways = face.Z @ W
     errors = np.sqrt(fitted.curvature_variances(ways))
     doubtful = e - _UNSURE * errors
     if e.size and doubtful.min() <= 0.0:
-        return Precision(unknown, B @ ways[:, doubtful.argmin()])
+        return Precision(_unknown(B, ways), B @ ways[:, doubtful.argmin()])
     # Of 1 / (e + error z) to second order; the slope is as good as independent of it.
     blown = 1.0 + 3.0 * (errors / np.where(e > 0.0, e, 1.0)) ** 2
     moved = B @ (ways * np.sqrt(blown) / e) @ ways.T
@@ -106,12 +103,18 @@ def precision(
         moves = (np.array(minima) - fitted.window.frame.point(u)) @ along.T
         squares = np.einsum("ij,ij->i", moves, moves)
         if squares.max() > _MOVING**2 * np.trace(C):
-            return Precision(unknown, None)
-        late = slice(-_LATE * u.size, None)
-        farthest = moves[late][squares[late].argmax()]
+            return Precision(_unknown(B, ways), None)
+        farthest = moves[squares.argmax()]
         farthest[~moved.any(axis=1)] = 0.0
         C = C + np.multiply.outer(farthest, farthest)
     return Precision(0.5 * (C + C.T), None)
+
+
+def _unknown(B: Array, ways: Array) -> Array:
+    """NaN, but for coordinates that no free way changes."""
+    moves = np.hypot.reduce(B @ ways, axis=1, initial=0.0)
+    is_free = moves > _ROUNDING * np.hypot.reduce(B, axis=1)
+    return np.where(np.logical_or.outer(is_free, is_free), math.nan, 0.0)
 
 
 def wider(fitted: Fit, spread: float) -> float:

@@ -98,7 +98,8 @@ def reshaped(b: Belief) -> Array:
         weight = np.maximum(2.0, np.sqrt(e**2 + fitted.eigen_variances) / 2.0)
         stretch = np.sqrt(np.exp(np.log(weight).mean()) / weight)
         B = B @ (Q * np.clip(stretch, 1.0 / rate, rate)) @ Q.T
-    return _rounded(B, b.widest) if b.iterations % 5 == 0 else B
+    is_too_wide = float(np.linalg.norm(B)) > b.widest  # or nearly so
+    return _rounded(B, b.widest) if is_too_wide or b.iterations % 5 == 0 else B
 
 
 def _rounded(B: Array, widest: float) -> Array:
