@@ -133,7 +133,7 @@ def test_status_is_readable(tmp_path, tobyqa):
     np.testing.assert_array_equal(facts["x"], res.x)
     assert facts["drift_rate_std"] == res.drift_rate_std
     assert [trial["id"] for trial in facts["pending"]] == [50]
-    assert (facts["nfev"], facts["nfail"], facts["readings"]) == (30, 1, 29)
+    assert (facts["nfev"], facts["nfail"], facts["readings"]) == (50, 1, 49)
 
 
 def test_status_tells_of_a_drift_that_depends_on_the_place(tmp_path, tobyqa):
