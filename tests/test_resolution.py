@@ -15,7 +15,7 @@ from tobyqa.state import Why
 
 METHODS = ["adaptive", "paper"]
 OF_PAPER = [Status.UNRESOLVED]
-KNOWN = (Why.START, Why.START_AGAIN, Why.COMPARISON)
+KNOWN = (Why.START, Why.START_AGAIN, Why.COMPARISON, Why.RECHECK)
 
 
 def searched(opt, target, rng, noise, most):

@@ -25,7 +25,7 @@ from .within import nearer_to, on_the_way
 Array = NDArray[np.float64]
 
 # What is measured again because it is known.
-_KNOWN_PLACES = (Why.START, Why.START_AGAIN, Why.COMPARISON)
+_KNOWN_PLACES = (Why.START, Why.START_AGAIN, Why.COMPARISON, Why.RECHECK)
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ class EventLog:
             return status
         if books.maxfev is not None and books.answered >= books.maxfev:
             return Status.MAXFEV
-        if books.pending is None and self.course.is_exhausted:
+        if not books.pending and self.course.is_exhausted:
             return Status.EXHAUSTED
         return Status.RUNNING
 

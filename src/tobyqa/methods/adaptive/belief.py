@@ -135,7 +135,7 @@ class Belief:
         functional = fitted.reading(u, float(samples.times[-1]))
         expected = fitted.predicted(functional)
         doubts = self.doubts
-        if self.s.robust and reading.answers:
+        if self.s.robust and reading.answers and not self.local:
             doubts = self._doubted(samples, u, expected)
         is_doubted = len(doubts.suspects) > len(self.doubts.suspects)
         again = np.array_equal(samples.points[-1], samples.points[old])

@@ -54,11 +54,10 @@ def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
 def doubting(b: Belief) -> Belief:
     """After a search of the likelihood: suspects that are none, and one that may be."""
     b = _acquitted(b)
-    readings = len(b.samples)
-    if not b.doubts.affords(readings):
+    if b.local or not b.doubts.affords(len(b.samples)):
         return b
     rows = b.fitted.window.rows
-    known = np.isin(rows, [*b.doubts.right])
+    known = np.isin(rows, [*b.doubts.right]) | _compared(b, rows)
     place, strangeness = strangest(b.fitted, b.noise.spread, known)
     if not b.doubts.denies(strangeness):
         return b
@@ -66,9 +65,25 @@ def doubting(b: Belief) -> Belief:
     return _without(b, row, strangeness)
 
 
+def _compared(b: Belief, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which places were measured again, but for the start, which the probe repeats.
+
+    If a drift depends on the place, they show it: that is not for the fit to deny.
+    """
+    points = b.samples.points
+    _, place, count = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+    is_start = (points == points[0]).all(axis=1)
+    return np.asarray(count[place.ravel()] >= np.where(is_start, 3, 2))[rows]
+
+
 def _acquitted(b: Belief) -> Belief:
-    """With suspects in the fit that it can explain by now."""
+    """With suspects in the fit that it can explain by now.
+
+    With all of them, once the drift depends on the place: it was that.
+    """
     suspects = [suspect.row for suspect in b.doubts.suspects]
+    if b.local and suspects:
+        return b.believing(*suspects)
     fine = [row for row in suspects if _seen(b, b.fitted, row).strangeness < 0.0]
     return b.believing(*fine) if fine else b
 
