@@ -133,8 +133,8 @@ def test_an_exhausted_search_is_restored_as_it_was(tmp_path):
         np.testing.assert_array_equal(again.result().x, x)
         again.undo()
         assert again.status is Status.RUNNING
-        assert again.pending is not None
-    assert Optimizer.load(path).pending is not None
+        assert again.pending
+    assert Optimizer.load(path).pending
 
 
 def test_searches_from_elsewhere_go_on_where_one_is_exhausted():

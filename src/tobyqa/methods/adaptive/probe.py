@@ -65,7 +65,7 @@ def first_belief(state: State[Any], s: Options) -> Belief:
     task, samples = state.task, state.samples
     assert task.radius is not None
     assert state.centre is not None
-    starts = samples.rows_at(task.x0)
+    starts = samples.rows_at(samples.points[state.centre])  # as it could be set
     old, new = state.centre, int(starts[-1])  # both at x0
     times = samples.times[samples.asked]
     span = float(np.ptp(times))
