@@ -308,7 +308,8 @@ def test_beliefs_of_the_past_are_not_kept():
     """All that a long run keeps of trials that have come back is their readings."""
     opt = beginning()
     drawn(opt, 4, 60, seed=1)
-    flights = [o.flight for o in opt._log.course._sent if o.flight is not None]
+    told = [seen.observation for seen in opt._log.course._sent.as_amended()]
+    flights = [o.flight for o in told if o is not None and o.flight is not None]
     assert len(flights) > 50
     assert all(flight.standing is None for flight in flights)
 
