@@ -94,7 +94,7 @@ def test_a_suspect_that_is_told_from_data_does_not_become_the_centre():
     x = rng.uniform(-1.0, 2.0, size=(40, 2))
     value = np.array([bowl(p) for p in x]) + NOISE * rng.normal(size=40)
     opt = tobyqa.Optimizer.from_data(
-        x, None, value, x0=[0.0, 0.0], noise=NOISE, maxfev=20
+        x, None, value, x0=[0.0, 0.0], noise=NOISE, maxfev=20, rng=0
     )
     while not opt.done:
         trial = opt.ask()
