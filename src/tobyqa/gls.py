@@ -89,6 +89,25 @@ class Solution:
         P = np.maximum(P, _LEAST_SAID * inverse.diagonal() ** 2)
         return self.lam * math.sqrt(self.nu) / P, 1.0 / P
 
+    def information_of_noise(self, noise: Array) -> float:
+        """Of log nu, if the size of the signal is no better known beforehand.
+
+        Restricted likelihood, K = S + N, S the signal and N the noise: information
+        tr(P A P B) / 2 of the logarithms of the sizes of A and B, with P as above.
+        P K P = P spares all products but one; what is said of S at the same time is
+        taken off.
+        """
+        inverse, _ = lapack.dtrtri(np.tril(self.L), lower=1)
+        Q = self.X_w @ self.V
+        P = inverse.T @ (inverse - Q @ (Q.T @ inverse))
+        m, p = self.X_w.shape
+        linear = float(P.diagonal() @ noise)
+        square = float(noise @ (P**2 @ noise))
+        mixed = linear - square
+        signal = m - p - linear - mixed
+        shared = mixed**2 / signal if signal > 0.0 else 0.0
+        return 0.5 * max(square - shared, 0.0)
+
     def noise_without(self, square: float, spread: float) -> float:
         """log nu without a reading that adds this much to the sum of squares."""
         spare = max(1, self.X_w.shape[0] - self.X_w.shape[1])

@@ -86,10 +86,9 @@ class Fit:
         return self.window.frame.noise * math.sqrt(self.solution.nu)
 
     def noise_error(self, spread: float) -> float:
-        """Standard error of `noise_std`, by the curvature of its log likelihood."""
-        m, p = self.solution.X_w.shape
-        bend = max(1, m - p) * self.solution.misfit + 2.0 / spread**2
-        return self.noise_std * math.sqrt(0.5 / bend)
+        """Standard error of `noise_std`: of a half of log nu."""
+        known = self.solution.information_of_noise(self.window.variances)
+        return 0.5 * self.noise_std / math.sqrt(known + 1.0 / spread**2)
 
     @property
     def is_off(self) -> bool:

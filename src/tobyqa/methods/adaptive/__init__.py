@@ -97,11 +97,11 @@ class Adaptive(Options):
             return first_readings(belief)
         if quick:
             u = recommended(belief.fitted, belief.noise, belief.task.area)
-            chosen = belief.fitted, u
+            chosen, within = (belief.fitted, u), None
         else:
-            chosen = answer(belief)
+            chosen, within = answer(belief), self.limits
         estimate = in_user_units(
-            *chosen, belief.task.area, belief.noise.spread, belief.minima
+            *chosen, belief.task.area, belief.noise.spread, within
         )
         return replace(
             estimate,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from ...polyhedron import Polyhedron
 from ...result import CURVE_POINTS, DriftCurve
 from ...spacetime.fit import Fit
+from ...spacetime.likelihood import Limits
 from ...spacetime.surface import FitSurface
 from ...state import Estimate
 from .belief import Belief
@@ -125,15 +125,19 @@ def in_user_units(
     u: Array,
     area: Polyhedron | None,
     spread: float,
-    minima: Sequence[Array],
+    within: Limits | None = None,
 ) -> Estimate:
-    """The answer, at `u` in the region of a fit."""
+    """The answer, at `u` in the region of a fit.
+
+    Its error is that of the fit's minimum, which may be elsewhere. `within`: see
+    `precision`.
+    """
     window = fitted.window
     scale = fitted.noise_std
     back = window.frame.back
-    face = lowest(fitted, area)
-    known = precision(face, refined(face, area), spread, minima)
-    x_cov = known.covariance
+    known = precision(fitted, area, spread, within)
+    apart = window.frame.B @ (u - known.u)
+    x_cov = known.covariance + np.multiply.outer(apart, apart)
     now = float(window.times[-1])
     times = np.linspace(window.frame.clock.times[0], now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)

@@ -23,6 +23,7 @@ from ...spacetime.window import (
     window_around,
     window_size,
 )
+from ...stuck import stuck_now
 from ...state import Gauges, Observation, Task, Why, with_reading
 from .centre import Evidence, witness
 from .doubts import NO_DOUBTS, Doubts
@@ -37,6 +38,7 @@ _TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _MOST_ROWS = 24  # by which a fit is extended before it is made anew
 _WIDER = 4  # times the readings, for the answer
 PATIENT = 8  # sweeps of a search for components that starts far from them
+TO_SPARE = 2  # readings beyond one for each variable, without which there is no fit
 _CALM = Components(2.0, 1.5, -6.0)  # for readings that others cannot be fitted to
 
 
@@ -93,7 +95,6 @@ class Belief:
     recheck: int | None = None  # row whose place is to be measured again
     widest: float = math.inf  # longest axis that the region may have
     settled: int = 0  # iterations that found nothing left to gain
-    minima: tuple[Array, ...] = ()  # of the latest fits
     repeats: int = 0  # readings at known places
     to_come: tuple[Array, ...] = ()  # places of a comparison, after the planned one
     failed: tuple[Array, ...] = ()  # further points that could not be measured
@@ -137,7 +138,8 @@ class Belief:
         doubts = self.doubts
         if self.s.robust and reading.answers and not self.local:
             doubts = self._doubted(samples, u, expected)
-        is_doubted = len(doubts.suspects) > len(self.doubts.suspects)
+        doubts = self._without_stuck(samples, doubts)
+        is_doubted = len(samples) - 1 in doubts.rows
         again = np.array_equal(samples.points[-1], samples.points[old])
         again = again and not is_doubted
         evidence = self.evidence
@@ -181,6 +183,15 @@ class Belief:
         fall = float(fitted.falls(u[None])[0]) + below
         flatters = below > 0.0 and fall > smooth[fitted.window.centre] - smooth.min()
         return self.doubts.after(row, strange, flatters=flatters)
+
+    def _without_stuck(self, samples: SampleSet, doubts: Doubts) -> Doubts:
+        """Doubts after the newest reading, if the sensor may be stuck since some."""
+        if not (self.s.robust and doubts.affords(len(samples))):
+            return doubts
+        rows = stuck_now(samples.points, samples.values, self.fitted.noise_std)
+        found = replace(doubts, stuck=doubts.stuck.union(rows.tolist()))
+        is_enough = len(samples) - len(found.rows) >= len(self.B) + TO_SPARE
+        return found if is_enough else doubts
 
     def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:
         """The fit around a row; with calm components if these do not work.

@@ -17,8 +17,7 @@ C       posterior covariance of the slope at u                           (n, n)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +26,17 @@ from scipy.special import stdtrit
 from ...polyhedron import Polyhedron
 from ...scaling import norm
 from ...spacetime.fit import Fit
+from ...spacetime.likelihood import Limits, shortest
 from ...spacetime.strange import freedom
-from .face import Face
+from .face import Face, lowest
 
 Array = NDArray[np.float64]
 
 _STEPS = 10  # of Newton's method
 _NEAR = 1e-6  # regions; a step as short as that is the last
 _FARTHEST = 0.3  # regions between the quadratic's minimum and that of the fit
-_MOVING = 2.5  # standard errors by which minima of earlier fits may differ
+_AROUND = 0.5  # regions from a minimum, where the curvature must be
+_AS_CURVED = 0.7  # times that at the minimum, at the least
 _UNSURE = 2.0  # standard errors that a curvature must be above zero
 _CONFIDENCE = 0.975
 _NORMAL = 1.959963984540054  # its quantile of the normal distribution
@@ -71,25 +72,41 @@ def refined(face: Face, area: Polyhedron | None) -> Array:
 class Precision:
     """The error of a minimum, in the search's variables."""
 
+    u: Array  # the minimum, in the region
     covariance: Array  # NaN where the minimum is not determined
     open_way: Array | None  # along which it is not
 
 
 def precision(
-    face: Face, u: Array, spread: float, minima: Sequence[Array] = ()
+    fitted: Fit, area: Polyhedron | None, spread: float, within: Limits | None = None
 ) -> Precision:
-    """That of the minimum `u`, which lies on the face.
+    """That of a fit's minimum.
 
-    `minima`: those of fits before, made of nearly the same readings. Where the model
-    is right they differ by less than their error; what they differ by more is misfit.
+    `within`: limits of the components. If there are any, there must be such a minimum
+    for any length of quadratic behaviour that the readings do not exclude, and the
+    curvature must hold on around it.
     """
+    face = lowest(fitted, area)
+    known = _by_fit(face, refined(face, area), spread)
+    if within is None or known.open_way is not None or not face.Z.size:
+        return known
+    at_worst = lowest(shortest(fitted, spread, within), area)
+    worst = _by_fit(at_worst, refined(at_worst, area), spread)
+    if worst.open_way is None and _is_steady(at_worst, worst.u):
+        return known
+    unknown = _unknown(fitted.window.frame.B, face.ways)
+    return replace(known, covariance=unknown, open_way=worst.open_way)
+
+
+def _by_fit(face: Face, u: Array, spread: float) -> Precision:
+    """The error of the minimum `u`, on the face, as one fit has it."""
     fitted, B = face.fitted, face.fitted.window.frame.B
     e, W = np.linalg.eigh(face.Z.T @ fitted.curvature_at(u) @ face.Z)
     ways = face.Z @ W
     errors = np.sqrt(fitted.curvature_variances(ways))
     doubtful = e - _UNSURE * errors
     if e.size and doubtful.min() <= 0.0:
-        return Precision(_unknown(B, ways), B @ ways[:, doubtful.argmin()])
+        return Precision(u, _unknown(B, ways), B @ ways[:, doubtful.argmin()])
     # Of 1 / (e + error z) to second order; the slope is as good as independent of it.
     blown = 1.0 + 3.0 * (errors / np.where(e > 0.0, e, 1.0)) ** 2
     moved = B @ (ways * np.sqrt(blown) / e) @ ways.T
@@ -98,16 +115,22 @@ def precision(
     t = wider(fitted, spread)
     with np.errstate(over="ignore", invalid="ignore"):  # then it is not known
         C = t**2 * moved @ fitted.slope_covariance(u) @ moved.T
-    if minima:
-        along = B @ face.Z @ face.Z.T @ fitted.window.frame.back
-        moves = (np.array(minima) - fitted.window.frame.point(u)) @ along.T
-        squares = np.einsum("ij,ij->i", moves, moves)
-        if squares.max() > _MOVING**2 * np.trace(C):
-            return Precision(_unknown(B, ways), None)
-        farthest = moves[squares.argmax()]
-        farthest[~moved.any(axis=1)] = 0.0
-        C = C + np.multiply.outer(farthest, farthest)
-    return Precision(0.5 * (C + C.T), None)
+    return Precision(u, 0.5 * (C + C.T), None)
+
+
+def _is_steady(face: Face, u: Array) -> bool:
+    """Whether the function stays about as curved around its minimum.
+
+    Where a valley bends it does not: then no quadratic knows where it ends.
+    """
+    fitted, Z = face.fitted, face.Z
+
+    def least(v: Array) -> float:
+        return float(np.linalg.eigvalsh(Z.T @ fitted.curvature_at(v) @ Z)[0])
+
+    ways = Z @ np.linalg.eigh(Z.T @ fitted.curvature_at(u) @ Z)[1]
+    around = [u + step * way for way in ways.T for step in (_AROUND, -_AROUND)]
+    return min(map(least, around)) > _AS_CURVED * least(u)
 
 
 def _unknown(B: Array, ways: Array) -> Array:

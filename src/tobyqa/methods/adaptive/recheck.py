@@ -14,7 +14,8 @@ from ...spacetime.fit import Fit
 from ...spacetime.strange import of_newest, strangest
 from ...spacetime.window import relative_variances
 from ...state import Doubtful
-from .belief import PATIENT, Belief, Place
+from ...stuck import stuck_now
+from .belief import PATIENT, Asking, Belief, Place
 
 Array = NDArray[np.float64]
 
@@ -90,24 +91,69 @@ def _acquitted(b: Belief) -> Belief:
 
 def _without(b: Belief, row: int, strangeness: float) -> Belief:
     """Without a row that the others deny, if they do so by the best fit of theirs."""
-    window = b.fitted.window
-    before, centre = b, b.centre
-    b = replace(b, doubts=b.doubts.plus(row, strangeness))
-    if row == centre:
-        others = window.inside & ~np.isin(window.rows, b.doubts.rows)
-        places = np.flatnonzero(others)
-        if places.size == 0:
-            return before
-        lowest = places[before.fitted.smooth[places].argmin()]
-        b = replace(b, centre=int(window.rows[lowest]), accepted=False)
+    before = b
+    b = at_what_counts(replace(b, doubts=b.doubts.plus(row, strangeness)))
     fitted = b.improved(b.fit_around(b.centre, before.fitted.components), PATIENT)
     if not b.doubts.denies(_seen(b, fitted, row).strangeness):
         return before
-    if not b.rows_at(b.best.x).size:
-        b = replace(b, best=Place(b.centre_point, b.B))
     is_alone = not b.rows_at(b.samples.points[row]).size
     b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
     return replace(b, recheck=row if is_alone else None)
+
+
+def at_what_counts(b: Belief) -> Belief:
+    """With a centre and a best place that have readings which count.
+
+    The same centre, or else the lowest near by.
+    """
+    if b.centre in b.left_out:
+        b = replace(b, centre=_another_centre(b), accepted=False)
+    if not b.rows_at(b.best.x).size:
+        b = replace(b, best=Place(b.centre_point, b.B))
+    return b
+
+
+def _another_centre(b: Belief) -> int:
+    same = b.rows_at(b.centre_point)
+    if same.size:
+        return int(same[-1])
+    window, smooth = b.fitted.window, b.fitted.smooth
+    counts = ~np.isin(window.rows, b.left_out)
+    for places in (np.flatnonzero(counts & window.inside), np.flatnonzero(counts)):
+        if places.size:
+            lowest = places[smooth[places].argmin()]
+            return int(window.rows[lowest])
+    others = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
+    return int(others[-1])
+
+
+def is_stuck(b: Belief) -> bool:
+    """Whether the sensor is, since some readings up to the newest."""
+    return b.newest in b.doubts.stuck
+
+
+def awake(b: Belief) -> Asking[Belief]:
+    """Readings at the centre until they are not what the sensor is stuck at.
+
+    If the first one is not, the sensor is alive: it is saturated where it read the
+    same again and again, or the function is flat there.
+    """
+    samples = b.samples
+    rows = stuck_now(samples.points, samples.values, b.fitted.noise_std).tolist()
+    b = at_what_counts(b)
+    fitted = b.improved(b.fit_around(b.centre, b.fitted.components), PATIENT)
+    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
+    b = looked_again(b, b.centre_point)
+    looks = 0
+    while is_stuck(b):
+        reading = yield b.plan, b
+        if reading is None:
+            continue
+        if reading.failed:
+            return b
+        b = b.plus(reading)
+        looks += 1
+    return b.believing(*rows) if looks == 1 else b
 
 
 class _Seen(NamedTuple):
@@ -134,7 +180,8 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
     """The suspects beside what the answer's fit expects there."""
     found = []
-    for row, _ in b.doubts.suspects:
+    suspects = {row for row, _ in b.doubts.suspects}
+    for row in sorted(suspects | b.doubts.stuck):
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
         seen = _seen(b, fitted, row)
         expected = value - fitted.noise_std * seen.above

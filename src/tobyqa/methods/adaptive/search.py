@@ -24,7 +24,7 @@ from .contrast import contrast
 from .options import Options
 from .plan import next_plan, next_plan_at_best
 from .probe import probe
-from .recheck import agreed, is_doubted, looked_again
+from .recheck import agreed, awake, is_doubted, is_stuck, looked_again
 from .region import resized, size_change
 
 Array = NDArray[np.float64]
@@ -84,6 +84,8 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             failures = 0
         elif not reading.failed:
             b = b.plus(reading)
+            if is_stuck(b):
+                return (yield from awake(b)), None
             if reading.answers and doubted:
                 b = agreed(b, doubted)
             if not (reading.answers and is_doubted(b)):
