@@ -52,6 +52,7 @@ class Solution:
     X_w: Array
     y_w: Array
     V: Array
+    least: float = -math.inf  # log nu at the least
 
     def mean(self, k: Array, x: Array) -> Array:
         """Posterior mean x.beta + k.lam of functionals, one per row."""
@@ -112,7 +113,7 @@ class Solution:
         """log nu without a reading that adds this much to the sum of squares."""
         spare = max(1, self.X_w.shape[0] - self.X_w.shape[1])
         left = max(self.misfit * self.nu * spare - square, 0.0)
-        return _noise(left, max(1, spare - 1), spread)[0]
+        return _noise(left, max(1, spare - 1), spread, self.least)[0]
 
     def extended(
         self, k: Array, v: float, x: Array, y: float, noise: float, spread: float
@@ -132,27 +133,33 @@ class Solution:
         X_w = np.empty((m + 1, x.size), order="F")
         X_w[:m], X_w[m] = self.X_w, (x - self.X_w.T @ w) / root
         y_w = np.append(self.y_w, (y - w @ self.y_w) / root)
-        return _solved(L, X_w, y_w, spread)
+        return _solved(L, X_w, y_w, spread, self.least)
 
 
 def solve(
-    signal: Array, noise: Array, X: Array, y: Array, spread: float
+    signal: Array,
+    noise: Array,
+    X: Array,
+    y: Array,
+    spread: float,
+    least: float = -math.inf,
 ) -> Solution | None:
     """The solution; None if no jitter makes the covariance definite.
 
     `signal` is the covariance of the signal, relative to the assumed noise, (m, m); it
     is overwritten. `noise` holds the variances of the readings, (m,); `spread` is the
-    prior standard deviation of log nu: how much the assumed noise is trusted.
+    prior standard deviation of log nu: how much the assumed noise is trusted, and
+    `least` is the least that log nu can be.
     """
     L = cholesky(signal, noise)
     if L is None:
         return None
     X_w, _ = lapack.dtrtrs(L, X, lower=1, overwrite_b=1)
     y_w, _ = lapack.dtrtrs(L, y, lower=1)
-    return _solved(L, X_w, y_w, spread)
+    return _solved(L, X_w, y_w, spread, least)
 
 
-def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
+def _solved(L: Array, X_w: Array, y_w: Array, spread: float, least: float) -> Solution:
     """The solution, once columns and readings are white."""
     m, p = X_w.shape
     spare = max(1, m - p)  # readings beyond the number of unpenalised coefficients
@@ -161,7 +168,7 @@ def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
     residual = y_w - X_w @ beta
     with np.errstate(over="ignore"):
         square = min(float(residual @ residual), _LARGEST_SQUARE)
-    log_nu, cost = _noise(square, spare, spread)
+    log_nu, cost = _noise(square, spare, spread, least)
     lam, _ = lapack.dtrtrs(L, residual, lower=1, trans=1)
     scale = math.exp(-0.5 * log_nu)
     return Solution(
@@ -174,6 +181,7 @@ def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
         X_w=X_w,
         y_w=y_w,
         V=V,
+        least=least,
     )
 
 
@@ -212,11 +220,13 @@ def _pseudo_inverse(S: Array) -> tuple[Array, float]:
     return V, float(np.log(e[kept]).sum() + 2.0 * np.log(d).sum())
 
 
-def _noise(square: float, spare: int, spread: float) -> tuple[float, float]:
+def _noise(
+    square: float, spare: int, spread: float, least: float
+) -> tuple[float, float]:
     """x = log nu minimising  spare x + square exp(-x) + (x / spread)^2, and its value.
 
     The first two terms are the likelihood profiled over the noise, the last one trusts
-    the assumed level.
+    the assumed level; x is `least` at the least.
     """
     x = 0.0
     for _ in range(30):
@@ -226,4 +236,5 @@ def _noise(square: float, spare: int, spread: float) -> tuple[float, float]:
         x -= max(-1.0, min(1.0, step))
         if abs(step) < 1e-9:
             break
+    x = max(x, least)
     return x, spare * x + square * math.exp(-x) + (x / spread) ** 2

@@ -305,7 +305,7 @@ def fit(window: Window, components: Components, spread: float) -> Fit | None:
     """Fit the window; None if no jitter makes the covariance definite.
 
     `spread` is the prior standard deviation of log nu: how much the assumed noise
-    level is trusted.
+    level is trusted. It is no less than what readings are rounded by.
     """
     length = math.exp(components.log_l)
     K = math.exp(2.0 * components.log_a) * window.curved(length)
@@ -322,5 +322,7 @@ def fit(window: Window, components: Components, spread: float) -> Fit | None:
     m, n = window.U.shape
     X = np.empty((m, n + 2), order="F")
     X[:, 0], X[:, 1:-1], X[:, -1] = 1.0, window.U, window.theta
-    solution = gls.solve(K, window.variances, X, window.y, spread)
+    rounding = window.frame.rounding
+    least = 2.0 * math.log(rounding / window.frame.noise) if rounding else -math.inf
+    solution = gls.solve(K, window.variances, X, window.y, spread, least)
     return None if solution is None else Fit(window, components, solution)

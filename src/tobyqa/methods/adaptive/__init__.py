@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...spacetime.likelihood import shortest
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .amended import amended
 from .answer import answer, in_user_units, recommended
@@ -25,6 +26,7 @@ from .changed import changed
 from .first import first_further
 from .further import further
 from .options import Options
+from .precision import precision
 from .probe import probe_length
 from .recheck import doubtful
 from .search import search
@@ -95,16 +97,18 @@ class Adaptive(Options):
         """
         if isinstance(belief, State):  # the probe is not complete
             return first_readings(belief)
+        area, spread = belief.task.area, belief.noise.spread
         if quick:
-            u = recommended(belief.fitted, belief.noise, belief.task.area)
-            chosen, within = (belief.fitted, u), None
+            fitted, u = belief.fitted, recommended(belief.fitted, belief.noise, area)
+            at_worst = fitted
         else:
-            chosen, within = answer(belief), self.limits
-        estimate = in_user_units(
-            *chosen, belief.task.area, belief.noise.spread, within
-        )
+            fitted, u = answer(belief)
+            # What is said of a minimum must hold for this one too.
+            at_worst = shortest(fitted, spread, self.limits)
+        known = precision(at_worst, area, spread, belief.minima)
+        estimate = in_user_units(fitted, u, area, spread, known)
         return replace(
             estimate,
             drift_is_local=belief.local,
-            doubtful=doubtful(belief, chosen[0]),
+            doubtful=doubtful(belief, fitted),
         )

@@ -34,6 +34,7 @@ def amended(b: Belief, row: int, value: float) -> Belief | None:
         doubts=b.doubts.settled(row, is_right=is_known),
         recheck=None if b.recheck == row else b.recheck,
         to_come=(),
+        minima=(),
         accepted=False,
     )
     left = len(samples) - np.unique(b.left_out).size

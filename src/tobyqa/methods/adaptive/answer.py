@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from ...polyhedron import Polyhedron
 from ...result import CURVE_POINTS, DriftCurve
 from ...spacetime.fit import Fit
-from ...spacetime.likelihood import Limits
 from ...spacetime.surface import FitSurface
 from ...state import Estimate
 from .belief import Belief
 from .centre import best_row, explains_readings
 from .face import Face, lowest
 from .noise import Noise
-from .precision import precision, refined
+from .precision import Precision, refined
 
 Array = NDArray[np.float64]
 _Answer = tuple[Fit, Array]  # a fit and a position in its region
@@ -125,17 +124,15 @@ def in_user_units(
     u: Array,
     area: Polyhedron | None,
     spread: float,
-    within: Limits | None = None,
+    known: Precision,
 ) -> Estimate:
     """The answer, at `u` in the region of a fit.
 
-    Its error is that of the fit's minimum, which may be elsewhere. `within`: see
-    `precision`.
+    `known`: what is known of the minimum, which may be elsewhere.
     """
     window = fitted.window
     scale = fitted.noise_std
     back = window.frame.back
-    known = precision(fitted, area, spread, within)
     apart = window.frame.B @ (u - known.u)
     x_cov = known.covariance + np.multiply.outer(apart, apart)
     now = float(window.times[-1])

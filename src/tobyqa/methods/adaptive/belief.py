@@ -23,8 +23,8 @@ from ...spacetime.window import (
     window_around,
     window_size,
 )
-from ...stuck import stuck_now
 from ...state import Gauges, Observation, Task, Why, with_reading
+from ...stuck import step_of, stuck_now
 from .centre import Evidence, witness
 from .doubts import NO_DOUBTS, Doubts
 from .noise import Noise
@@ -95,6 +95,7 @@ class Belief:
     recheck: int | None = None  # row whose place is to be measured again
     widest: float = math.inf  # longest axis that the region may have
     settled: int = 0  # iterations that found nothing left to gain
+    minima: tuple[Array, ...] = ()  # of the latest fits
     repeats: int = 0  # readings at known places
     to_come: tuple[Array, ...] = ()  # places of a comparison, after the planned one
     failed: tuple[Array, ...] = ()  # further points that could not be measured
@@ -209,6 +210,8 @@ class Belief:
             spacing=self.spacing,
             all_times=local,
             left_out=self.left_out,
+            # Of steps d the error is spread evenly from -d / 2 to d / 2.
+            rounding=step_of(self.samples.values) / math.sqrt(12.0),
         )
         for chosen in (bounded(components, self.s.limits), _CALM):
             fitted = fit(window, chosen, self.noise.spread)

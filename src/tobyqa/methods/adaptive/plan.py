@@ -42,6 +42,7 @@ _CHANGED = 0.1  # relative change of the region's shape that a fit bears
 _AS_LARGE = 0.01  # relative change of its size that is none
 _MOST_ROWS = 12  # by which a fit is extended before old readings are dropped
 _ROOM = 0.3  # regions that an exploration must find in its way
+_WITHIN = 0.9  # regions; a minimum at the edge is where the step ends, not the function
 _SETTLED = 40  # iterations that must find nothing left to gain; fewer were deceived
 _RELAPSE = 5  # of them are lost by one that finds something
 _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
@@ -133,7 +134,11 @@ def planned(b: Belief) -> Belief:
     plan = _step(b, face, may_explore=b.s.explore and b.iterations % 2 == 0)
     B, settled = reshaped(b), _settled(b, face)
     status = _status(b, B, plan, settled)
-    return replace(b, B=B, plan=plan, settled=settled, status=status)
+    minima = b.minima
+    if face.is_minimum and face.u @ face.u < _WITHIN**2:
+        # As many as it takes for the newest readings to have changed the fit.
+        minima = (*minima, b.fitted.window.frame.point(face.u))[-3 * face.u.size :]
+    return replace(b, B=B, plan=plan, settled=settled, status=status, minima=minima)
 
 
 def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:

@@ -17,6 +17,7 @@ C       posterior covariance of the slope at u                           (n, n)
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,7 +27,6 @@ from scipy.special import stdtrit
 from ...polyhedron import Polyhedron
 from ...scaling import norm
 from ...spacetime.fit import Fit
-from ...spacetime.likelihood import Limits, shortest
 from ...spacetime.strange import freedom
 from .face import Face, lowest
 
@@ -36,7 +36,8 @@ _STEPS = 10  # of Newton's method
 _NEAR = 1e-6  # regions; a step as short as that is the last
 _FARTHEST = 0.3  # regions between the quadratic's minimum and that of the fit
 _AROUND = 0.5  # regions from a minimum, where the curvature must be
-_AS_CURVED = 0.7  # times that at the minimum, at the least
+_AS_CURVED = 0.6  # times that at the minimum, at the least
+_MOVING = 1.75  # standard errors by which minima of earlier fits may differ
 _UNSURE = 2.0  # standard errors that a curvature must be above zero
 _CONFIDENCE = 0.975
 _NORMAL = 1.959963984540054  # its quantile of the normal distribution
@@ -78,24 +79,23 @@ class Precision:
 
 
 def precision(
-    fitted: Fit, area: Polyhedron | None, spread: float, within: Limits | None = None
+    fitted: Fit,
+    area: Polyhedron | None,
+    spread: float,
+    minima: Sequence[Array] = (),
 ) -> Precision:
-    """That of a fit's minimum.
+    """That of a fit's minimum; only if the function stays as curved around it.
 
-    `within`: limits of the components. If there are any, there must be such a minimum
-    for any length of quadratic behaviour that the readings do not exclude, and the
-    curvature must hold on around it.
+    `minima`: those of fits before, made of nearly the same readings. Where the model
+    is right they differ by about its error; where they differ by more it is not.
     """
     face = lowest(fitted, area)
     known = _by_fit(face, refined(face, area), spread)
-    if within is None or known.open_way is not None or not face.Z.size:
+    if known.open_way is not None or not face.Z.size:
         return known
-    at_worst = lowest(shortest(fitted, spread, within), area)
-    worst = _by_fit(at_worst, refined(at_worst, area), spread)
-    if worst.open_way is None and _is_steady(at_worst, worst.u):
+    if _is_steady(face, known.u) and not _moves(face, known, minima):
         return known
-    unknown = _unknown(fitted.window.frame.B, face.ways)
-    return replace(known, covariance=unknown, open_way=worst.open_way)
+    return replace(known, covariance=_unknown(fitted.window.frame.B, face.ways))
 
 
 def _by_fit(face: Face, u: Array, spread: float) -> Precision:
@@ -116,6 +116,16 @@ def _by_fit(face: Face, u: Array, spread: float) -> Precision:
     with np.errstate(over="ignore", invalid="ignore"):  # then it is not known
         C = t**2 * moved @ fitted.slope_covariance(u) @ moved.T
     return Precision(u, 0.5 * (C + C.T), None)
+
+
+def _moves(face: Face, known: Precision, minima: Sequence[Array]) -> bool:
+    """Whether the minima of fits lie farther apart than its error lets expect."""
+    frame, Z = face.fitted.window.frame, face.Z
+    squares = [0.0]
+    for minimum in minima:
+        way = frame.B @ (Z @ (Z.T @ (frame.u(minimum[None])[0] - known.u)))
+        squares.append(float(way @ way))
+    return max(squares) > _MOVING**2 * float(np.trace(known.covariance))
 
 
 def _is_steady(face: Face, u: Array) -> bool:
