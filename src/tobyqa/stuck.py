@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 _LEAST = 4  # equal readings in a row
 _PLACES = 3  # at which they were taken, at the least
 _CHANCE = 1e-6  # of a run that is still taken for chance
+_SHOW_STEPS = 3  # values that are multiples of one step, at the least
 _FINEST = 1e-10  # of the largest reading; finer steps are none
 
 
@@ -101,6 +102,20 @@ def _repeats_exactly(spell: Spell, points: Array, values: Array) -> bool:
     others = np.setdiff1d(np.flatnonzero(~np.isnan(values)), spell.rows)
     seen = np.column_stack([points[others], values[others]])
     return len(np.unique(seen, axis=0)) < len(seen)
+
+
+def rounding_of(values: Array) -> float:
+    """Standard error of readings that come in steps; 0 where none are seen.
+
+    Of steps d the error is spread evenly from -d / 2 to d / 2. Two values alone always
+    have a common step.
+
+    >>> round(rounding_of(np.array([0.5, 2.0, 3.5, 2.0])), 3)
+    0.433
+    """
+    if np.unique(values).size < _SHOW_STEPS:
+        return 0.0
+    return step_of(values) / math.sqrt(12.0)
 
 
 def step_of(values: Array) -> float:

@@ -24,7 +24,7 @@ from ...spacetime.window import (
     window_size,
 )
 from ...state import Gauges, Observation, Task, Why, with_reading
-from ...stuck import step_of, stuck_now
+from ...stuck import rounding_of, stuck_now
 from .centre import Evidence, witness
 from .doubts import NO_DOUBTS, Doubts
 from .noise import Noise
@@ -136,10 +136,10 @@ class Belief:
         u = fitted.window.frame.u(samples.points[-1])
         functional = fitted.reading(u, float(samples.times[-1]))
         expected = fitted.predicted(functional)
-        doubts = self.doubts
-        if self.s.robust and reading.answers and not self.local:
+        doubts = self._without_stuck(samples)
+        is_news = doubts is self.doubts
+        if self.s.robust and reading.answers and is_news and not self.local:
             doubts = self._doubted(samples, u, expected)
-        doubts = self._without_stuck(samples, doubts)
         is_doubted = len(samples) - 1 in doubts.rows
         again = np.array_equal(samples.points[-1], samples.points[old])
         again = again and not is_doubted
@@ -185,11 +185,14 @@ class Belief:
         flatters = below > 0.0 and fall > smooth[fitted.window.centre] - smooth.min()
         return self.doubts.after(row, strange, flatters=flatters)
 
-    def _without_stuck(self, samples: SampleSet, doubts: Doubts) -> Doubts:
+    def _without_stuck(self, samples: SampleSet) -> Doubts:
         """Doubts after the newest reading, if the sensor may be stuck since some."""
+        doubts = self.doubts
         if not (self.s.robust and doubts.affords(len(samples))):
             return doubts
         rows = stuck_now(samples.points, samples.values, self.fitted.noise_std)
+        if not rows.size:
+            return doubts
         found = replace(doubts, stuck=doubts.stuck.union(rows.tolist()))
         is_enough = len(samples) - len(found.rows) >= len(self.B) + TO_SPARE
         return found if is_enough else doubts
@@ -210,8 +213,7 @@ class Belief:
             spacing=self.spacing,
             all_times=local,
             left_out=self.left_out,
-            # Of steps d the error is spread evenly from -d / 2 to d / 2.
-            rounding=step_of(self.samples.values) / math.sqrt(12.0),
+            rounding=rounding_of(self.samples.values),
         )
         for chosen in (bounded(components, self.s.limits), _CALM):
             fitted = fit(window, chosen, self.noise.spread)
