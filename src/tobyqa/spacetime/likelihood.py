@@ -42,6 +42,7 @@ _STEADY = 0.0  # log q of a walk: steps of a noise level
 _WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
 _A_JUMP = 40.0  # the same for a jump: anywhere, of any height
+_CURVED, _FLAT = 4.0, 2.0  # log a: more than a region is made for, and what it is
 _MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that walks
 _STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
@@ -173,13 +174,25 @@ def _with_jumps(fitted: Fit, spread: float) -> Fit:
     chosen = fitted.components
     now = jumps_within(fitted.window, chosen.jumps)
     others = [replace(chosen, jumps=(*now[:k], *now[k + 1 :])) for k in range(len(now))]
-    if len(now) < _MOST_JUMPS:
-        jump = likely_jump(fitted.window, fitted.solution)
-        if jump is not None:
+    for seen in (fitted, _flatter(fitted, spread)):
+        jump = None if seen is None else likely_jump(seen.window, seen.solution)
+        if jump is not None and len(now) < _MOST_JUMPS:
             calm = min(chosen.log_q, _STEADY if chosen.walks else _CALM)
-            others += [replace(chosen, log_q=calm, jumps=(*now, jump))]
+            others += [replace(seen.components, log_q=calm, jumps=(*now, jump))]
     trials = [fit(fitted.window, other, spread) for other in others]
     return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
+
+
+def _flatter(fitted: Fit, spread: float) -> Fit | None:
+    """A fit that cannot explain a jump of the baseline as curvature; mostly none.
+
+    The first readings after it, near each other, may be a hole as well.
+    """
+    chosen = fitted.components
+    if chosen.log_a <= _CURVED:
+        return None
+    flat = replace(chosen, log_a=_FLAT, log_l=_USUAL_LENGTH)
+    return fit(fitted.window, flat, spread)
 
 
 def _other_drift(fitted: Fit, spread: float, within: Limits) -> Fit:
