@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ...polyhedron import Polyhedron
 from ...result import CURVE_POINTS, DriftCurve
+from ...spacetime.face import Face, lowest
 from ...spacetime.fit import Fit
+from ...spacetime.precision import precision, refined
 from ...spacetime.surface import FitSurface
 from ...state import Estimate
 from .belief import Belief
 from .centre import best_row, explains_readings
-from .face import Face, lowest
 from .noise import Noise
-from .precision import precision, refined
 
 Array = NDArray[np.float64]
 _Answer = tuple[Fit, Array]  # a fit and a position in its region

@@ -20,11 +20,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...spacetime.face import lowest
 from ...spacetime.imagined import gradient_covariance_with
 from ...spacetime.window import FARTHEST
 from ...state import Proposal, Why
 from .belief import Belief
-from .face import lowest
 
 Array = NDArray[np.float64]
 Waiting = tuple[Array, ...]

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from ..._check import LARGEST_COORDINATE
 from ...polyhedron import Polyhedron
 from ...result import Status
+from ...spacetime.face import Face, lowest
 from ...spacetime.fit import Fit
 from .answer import expected_excess
 from .belief import PATIENT, Belief, Plan
 from .centre import best_row
-from .face import Face, lowest
 from .noise import NOISE_FLOOR, digits
 from .recheck import doubting
 from .region import reshaped

@@ -17,10 +17,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bounded_step import bounded_step
-from ...polyhedron import Polyhedron, factors
-from ...spacetime.fit import Fit
-from ...step import ball_step
+from ..bounded_step import bounded_step
+from ..polyhedron import Polyhedron, factors
+from ..step import ball_step
+from .fit import Fit
 
 Array = NDArray[np.float64]
 

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ...polyhedron import Polyhedron
-from ...scaling import norm
-from ...spacetime.fit import Fit
-from ...spacetime.strange import freedom
+from ..polyhedron import Polyhedron
+from ..scaling import norm
 from .face import Face
+from .fit import Fit
+from .strange import freedom
 
 Array = NDArray[np.float64]
 
