@@ -1,4 +1,5 @@
-"""The minimum of a fit's quadratic within the region and what is allowed.
+"""The minimum of a fit's quadratic within the region and what is allowed, the step
+there, and how well the gradient is known on the way.
 
 ======  ===============================================================  ========
 symbol  meaning                                                          shape
@@ -11,8 +12,10 @@ e, Q    eigenvalues, ascending, and eigenvectors of Z'HZ                 (k,), (
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,8 @@ from ..step import ball_step
 from .fit import Fit
 
 Array = NDArray[np.float64]
+
+_SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,17 @@ class Face:
         e = self.eigen[0]
         return bool((e > 0.0).all())
 
+    @property
+    def trusted(self) -> tuple[Array, float]:
+        """The step there, or as much of it as falls most by the fit, and that fall.
+
+        The quadratic knows the centre only, the fit every reading.
+        """
+        steps = np.outer(_SHORTER, self.u)
+        falls = self.fitted.falls(steps)
+        best = falls.argmax()
+        return steps[best], float(falls[best])
+
 
 def lowest(fitted: Fit, area: Polyhedron | None) -> Face:
     """The minimum of the quadratic within the region and the area."""
@@ -68,3 +84,41 @@ def _independent(rows: Array) -> Array:
     """Rows that span the same as these, at a vertex maybe fewer."""
     _, s, Vt = np.linalg.svd(rows, full_matrices=False)
     return np.asarray(Vt[s > 1e-10 * s.max(initial=0.0)])
+
+
+class Slope(NamedTuple):
+    """How well the gradient is known, and what there is to be seen of the function."""
+
+    variance: float  # of the gradient, along the way on which it is known least
+    least_known: Array
+    size: float
+    visible: float  # largest variation over the region
+
+    @property
+    def is_unresolved(self) -> bool:
+        return math.sqrt(max(self.variance, 0.0)) > 0.5 * self.size
+
+
+def slope_of(face: Face) -> Slope:
+    """Of the whole gradient; if that is known, of what is free at the minimum.
+
+    A slope against a wall is mostly large and says nothing of where along the wall the
+    minimum is.
+    """
+    fitted = face.fitted
+    everywhere = _slope_along(fitted, np.eye(fitted.g.size), *fitted.eigen)
+    if everywhere.is_unresolved or face.Z.shape[1] in (0, fitted.g.size):
+        return everywhere
+    return _slope_along(fitted, face.Z, face.eigen[0], face.ways)
+
+
+def _slope_along(fitted: Fit, Z: Array, e: Array, ways: Array) -> Slope:
+    """Of the part along the columns of Z, where the Hessian has these eigenpairs."""
+    g = Z.T @ fitted.g
+    variances, directions = np.linalg.eigh(Z.T @ fitted.gradient_covariance @ Z)
+    return Slope(
+        variance=float(variances[-1]),
+        least_known=np.asarray(Z @ directions[:, -1]),
+        size=math.sqrt(g @ g),
+        visible=float(np.maximum(0.5 * np.abs(e), np.abs(ways.T @ fitted.g)).max()),
+    )

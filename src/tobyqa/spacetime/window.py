@@ -13,6 +13,7 @@ y        readings above the centre's, in units of the assumed noise
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -104,6 +105,11 @@ class Frame:
     def y(self, values: Array) -> Array:
         return np.clip((values - self.level) / self.noise, -1e9, 1e9)
 
+    def reading(self, samples: SampleSet, row: int) -> tuple[float, float]:
+        """One reading in these units, and the variance of its noise."""
+        own = relative_variances(samples.sigmas[[row]], self.noise)
+        return float(self.y(samples.values[[row]])[0]), float(own[0])
+
     def seen(self, samples: SampleSet, rows: Rows) -> dict[str, Any]:
         """Readings in these units: what a window is made of."""
         times = samples.times[rows]
@@ -193,6 +199,16 @@ class Window:
             for name, more in last.items()
         }
         return replace(self, **grown, extended=self.extended + 1)
+
+
+def log_axis(B: Array) -> float:
+    """Logarithm of the axes of a region, on average."""
+    return float(np.linalg.slogdet(B)[1]) / len(B)
+
+
+def mean_axis(B: Array) -> float:
+    """Geometric mean of the axes of a region: its size."""
+    return math.exp(log_axis(B))
 
 
 def coefficients(n: int) -> int:

@@ -19,7 +19,8 @@ from ...spacetime.likelihood import bounded, improve
 from ...spacetime.strange import of_newest
 from ...spacetime.window import (
     FARTHEST,
-    relative_variances,
+    log_axis,
+    mean_axis,
     window_around,
     window_size,
 )
@@ -116,7 +117,7 @@ class Belief:
         """Size of the region, the gradient and its error, in the user's units."""
         scale, back = self.fitted.noise_std, self.fitted.window.frame.back
         return Gauges(
-            radius=math.exp(-float(np.linalg.slogdet(back)[1]) / len(back)),
+            radius=math.exp(-log_axis(back)),
             gradient=scale * norm(back.T @ self.fitted.g),
             gradient_std=scale * norm(back.T @ self.fitted.solution.V[1:-1]),
         )
@@ -173,9 +174,8 @@ class Belief:
         fitted, row = self.fitted, len(samples) - 1
         if not self.doubts.affords(row):
             return self.doubts
-        frame, smooth = fitted.window.frame, fitted.smooth
-        own = float(relative_variances(samples.sigmas[-1:], frame.noise)[0])
-        y = float(frame.y(samples.values[-1:])[0])
+        smooth = fitted.smooth
+        y, own = fitted.window.frame.reading(samples, row)
         strange = of_newest(fitted, y, own, *expected, self.noise.spread)
         below = expected[0] - y / math.sqrt(fitted.nu)
         fall = float(fitted.falls(u[None])[0]) + below
@@ -236,5 +236,4 @@ class Belief:
     @property
     def size(self) -> float:
         """Of the region, relative to that of the fit."""
-        ratio = self.fitted.window.frame.back @ self.B
-        return math.exp(float(np.linalg.slogdet(ratio)[1]) / len(ratio))
+        return mean_axis(self.fitted.window.frame.back @ self.B)

@@ -123,8 +123,7 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
     u = frame.u(samples.points[row])
     functional = fitted.reading(u, float(samples.times[row]))
     mean, variance = fitted.predicted(functional)
-    own = float(relative_variances(samples.sigmas[[row]], frame.noise)[0])
-    y = float(frame.y(samples.values[[row]])[0])
+    y, own = frame.reading(samples, row)
     strangeness = of_newest(fitted, y, own, mean, variance, b.noise.spread)
     return _Seen(
         y / math.sqrt(fitted.nu) - mean, math.sqrt(variance + own), strangeness
