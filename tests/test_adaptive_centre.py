@@ -13,8 +13,9 @@ from tobyqa.methods.adaptive.answer import recommended, safer
 from tobyqa.methods.adaptive.centre import Evidence, best_row, witness
 from tobyqa.methods.adaptive.noise import BELIEVED, GUESSED, Noise
 from tobyqa.samples import SampleSet
+from tobyqa.spacetime.components import Components
 from tobyqa.spacetime.face import lowest
-from tobyqa.spacetime.fit import Components, fit
+from tobyqa.spacetime.fit import fit
 from tobyqa.spacetime.precision import expected_excess
 from windows import Readings, one_each, window_of
 

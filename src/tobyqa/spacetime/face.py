@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bounded_step import bounded_step
+from ..frozen import cached_property
 from ..polyhedron import Polyhedron, factors
 from ..step import ball_step
 from .fit import Fit
@@ -105,20 +105,22 @@ def slope_of(face: Face) -> Slope:
     A slope against a wall is mostly large and says nothing of where along the wall the
     minimum is.
     """
-    fitted = face.fitted
-    everywhere = _slope_along(fitted, np.eye(fitted.g.size), *fitted.eigen)
-    if everywhere.is_unresolved or face.Z.shape[1] in (0, fitted.g.size):
+    fitted, Z = face.fitted, face.Z
+    g, P = fitted.g, fitted.gradient_covariance
+    e, Q = fitted.eigen
+    everywhere = _slope(g, P, e, Q.T @ g)
+    if everywhere.is_unresolved or Z.shape[1] in (0, g.size):
         return everywhere
-    return _slope_along(fitted, face.Z, face.eigen[0], face.ways)
+    along = _slope(Z.T @ g, Z.T @ P @ Z, face.eigen[0], face.ways.T @ g)
+    return along._replace(least_known=np.asarray(Z @ along.least_known))
 
 
-def _slope_along(fitted: Fit, Z: Array, e: Array, ways: Array) -> Slope:
-    """Of the part along the columns of Z, where the Hessian has these eigenpairs."""
-    g = Z.T @ fitted.g
-    variances, directions = np.linalg.eigh(Z.T @ fitted.gradient_covariance @ Z)
+def _slope(g: Array, P: Array, e: Array, along: Array) -> Slope:
+    """Of a gradient with covariance P, which is `along` the Hessian's eigenvectors."""
+    variances, directions = np.linalg.eigh(P)
     return Slope(
         variance=float(variances[-1]),
-        least_known=np.asarray(Z @ directions[:, -1]),
+        least_known=directions[:, -1].copy(),
         size=math.sqrt(g @ g),
-        visible=float(np.maximum(0.5 * np.abs(e), np.abs(ways.T @ fitted.g)).max()),
+        visible=float(np.maximum(0.5 * np.abs(e), np.abs(along)).max()),
     )

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
+from ..frozen import replace
+from .components import Components
 from .drift import jumps_within, likely_jump
-from .fit import Components, Fit, fit
+from .fit import Fit, fit
 from .window import Window
 
 Limits = Mapping[str, tuple[float, float]]

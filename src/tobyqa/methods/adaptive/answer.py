@@ -72,7 +72,9 @@ def _latest(b: Belief) -> _Answer:
     """The answer by what lies around the centre."""
     wide = b.wide_fit(b.centre)
     row = best_row(wide, b.evidence, b.noise, cautious=b.s.caution, area=b.task.area)
-    wide = b.wide_fit(int(wide.window.rows[row]))
+    centre = int(wide.window.rows[row])
+    if centre != b.centre:
+        wide = b.wide_fit(centre)
     return wide, recommended(wide, b.noise, b.task.area)
 
 

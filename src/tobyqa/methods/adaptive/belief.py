@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...frozen import cached_property, replace
 from ...result import Status
 from ...samples import SampleSet
 from ...scaling import norm
-from ...spacetime.fit import Components, Fit, fit
+from ...spacetime.components import Components
+from ...spacetime.fit import Fit, fit
 from ...spacetime.likelihood import bounded, improve
 from ...spacetime.strange import of_newest
 from ...spacetime.window import (
@@ -174,12 +175,13 @@ class Belief:
         fitted, row = self.fitted, len(samples) - 1
         if not self.doubts.affords(row):
             return self.doubts
-        smooth = fitted.smooth
         y, own = fitted.window.frame.reading(samples, row)
         strange = of_newest(fitted, y, own, *expected, self.noise.spread)
-        below = expected[0] - y / math.sqrt(fitted.nu)
-        fall = float(fitted.falls(u[None])[0]) + below
-        flatters = below > 0.0 and fall > smooth[fitted.window.centre] - smooth.min()
+        below, flatters = expected[0] - y / math.sqrt(fitted.nu), False
+        if below > 0.0:
+            smooth = fitted.smooth
+            fall = float(fitted.falls(u[None])[0]) + below
+            flatters = bool(fall > smooth[fitted.window.centre] - smooth.min())
         return self.doubts.after(row, strange, flatters=flatters)
 
     def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:

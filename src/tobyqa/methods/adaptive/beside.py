@@ -9,10 +9,10 @@ region as one of them would.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
+from ...frozen import replace
 from ...spacetime.fit import Fit
 from ...spacetime.window import mean_axis
 from ...state import Observation, Why

@@ -12,12 +12,12 @@ s           step, in regions; u the position that is planned
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._check import LARGEST_COORDINATE
+from ...frozen import replace
 from ...polyhedron import Polyhedron
 from ...result import Status
 from ...spacetime.face import Face, lowest, slope_of

@@ -11,12 +11,12 @@ e, Q     eigenvalues and eigenvectors of the Hessian in the region
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...frozen import replace
 from ...spacetime.fit import Fit
 from ...spacetime.window import coefficients
 from .belief import Belief, Plan

@@ -10,11 +10,11 @@ down is compared with it: a drift that depends on the place makes any start look
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...frozen import replace
 from ...result import Status
 from ...spacetime.fit import Fit
 from ...state import Observation, Task
