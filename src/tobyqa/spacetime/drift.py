@@ -82,10 +82,12 @@ class Drift:
     def mean(self, window: Window, lam: Array) -> Array:
         """At the readings of a window whose solution is `lam`."""
         mean = self.q2 * (walk_times if self.walks else wiener_times)(window.t, lam)
-        return np.asarray(mean + self.jumped(window, lam) if self.jumps else mean)
+        return np.asarray(mean + self.jumped(window, lam))
 
     def jumped(self, window: Window, lam: Array) -> Array:
         """The part of it that the jumps are."""
+        if not self.jumps:
+            return np.zeros_like(lam)
         S = steps(window.times, self.jumps)
         return np.asarray(S @ (S.T @ lam))
 

@@ -61,10 +61,11 @@ def limits(drift: str, length: str) -> Limits:
 
 def bounded(components: Components, within: Limits) -> Components:
     """The components, moved into the limits."""
+    has_b = components.interacts
     values = {
         name: min(max(getattr(components, name), low), high)
         for name, (low, high) in within.items()
-        if components.interacts or name != "log_b"
+        if has_b or name != "log_b"
     }
     if components.walks:
         values["log_q"] = min(values["log_q"], _LARGEST_STEPS)

@@ -54,14 +54,12 @@ def pursue(b: Belief) -> Asking[None]:
         if reading is not None and (reading.answers or is_beside(reading)):
             # Before anything can interrupt.
             b, is_smaller = judged(b, planned_by, reading)
-            waited += 1
-            rival = rival_of(b, turned_down=is_smaller and not plan.explores)
-            if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
-                is_centre = np.array_equal(rival, b.centre_point)
-                b, has_all = yield from compare(b, rival)
+            waited, rival = waited + 1, None
+            if waited > b.task.x0.size + 20 and is_affordable(b):
+                rival = rival_of(b, turned_down=is_smaller and not plan.explores)
+            if rival is not None:
+                b, goes_back = yield from compared(b, rival)
                 waited = 0
-                if has_all:
-                    b, goes_back = decided(b, rival, is_centre=is_centre)
         b = next_plan_at_best(b) if goes_back else next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
@@ -114,6 +112,13 @@ def nearer(b: Belief) -> Belief:
     fall = float(b.fitted.falls(b.fitted.window.frame.u(x[None]))[0])
     plan = replace(b.plan, x=x, predicted=max(fall, 0.0))
     return replace(b, B=0.5 * b.B, plan=plan)
+
+
+def compared(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
+    """After a comparison with a rival, and whether to go back to the best place."""
+    is_centre = np.array_equal(rival, b.centre_point)
+    b, has_all = yield from compare(b, rival)
+    return decided(b, rival, is_centre=is_centre) if has_all else (b, False)
 
 
 def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
