@@ -16,7 +16,6 @@ import sys
 
 import numpy as np
 
-
 STANDARD = "frozen.py"  # in the place of the standard library, which is not counted
 
 
