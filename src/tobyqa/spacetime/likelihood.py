@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
+from ..frozen import replace
+from .components import Components
 from .drift import jumps_within, likely_jump
-from .fit import Components, Fit, fit
+from .fit import Fit, fit
 from .window import Window
 
 Limits = Mapping[str, tuple[float, float]]
@@ -63,10 +64,11 @@ def limits(drift: str, length: str) -> Limits:
 
 def bounded(components: Components, within: Limits) -> Components:
     """The components, moved into the limits."""
+    has_b = components.interacts
     values = {
         name: min(max(getattr(components, name), low), high)
         for name, (low, high) in within.items()
-        if components.interacts or name != "log_b"
+        if has_b or name != "log_b"
     }
     if components.walks:
         values["log_q"] = min(values["log_q"], _LARGEST_STEPS)
@@ -174,8 +176,8 @@ def _with_jumps(fitted: Fit, spread: float) -> Fit:
     chosen = fitted.components
     now = jumps_within(fitted.window, chosen.jumps)
     others = [replace(chosen, jumps=(*now[:k], *now[k + 1 :])) for k in range(len(now))]
-    for seen in (fitted, _flatter(fitted, spread)):
-        jump = None if seen is None else likely_jump(seen.window, seen.solution)
+    for seen in (fitted, *_flatter(fitted, spread)):
+        jump = likely_jump(seen.window, seen.solution)
         if jump is not None and len(now) < _MOST_JUMPS:
             calm = min(chosen.log_q, _STEADY if chosen.walks else _CALM)
             others += [replace(seen.components, log_q=calm, jumps=(*now, jump))]
@@ -183,16 +185,17 @@ def _with_jumps(fitted: Fit, spread: float) -> Fit:
     return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
 
 
-def _flatter(fitted: Fit, spread: float) -> Fit | None:
+def _flatter(fitted: Fit, spread: float) -> list[Fit]:
     """A fit that cannot explain a jump of the baseline as curvature; mostly none.
 
     The first readings after it, near each other, may be a hole as well.
     """
     chosen = fitted.components
     if chosen.log_a <= _CURVED:
-        return None
+        return []
     flat = replace(chosen, log_a=_FLAT, log_l=_USUAL_LENGTH)
-    return fit(fitted.window, flat, spread)
+    found = fit(fitted.window, flat, spread)
+    return [] if found is None else [found]
 
 
 def _other_drift(fitted: Fit, spread: float, within: Limits) -> Fit:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...spacetime.likelihood import shortest
+from ...spacetime.precision import precision
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .amended import amended
 from .answer import answer, in_user_units, recommended
@@ -26,7 +27,6 @@ from .changed import changed
 from .first import first_further
 from .further import further
 from .options import Options
-from .precision import precision
 from .probe import probe_length
 from .recheck import doubtful
 from .search import search
