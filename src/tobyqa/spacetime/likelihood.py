@@ -39,6 +39,7 @@ _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
 _USUAL_LENGTH = math.log(4.0)  # regions
 _CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
+_VAGUE_STD, _FINE = 3.0, 0.35  # the same for the rate of the drift, and steps of log q
 _STEADY = 0.0  # log q of a walk: steps of a noise level
 _WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
@@ -154,6 +155,32 @@ def shortest(fitted: Fit, spread: float, within: Limits) -> Fit:
             break
         found = trial
     return found
+
+
+def calmest(fitted: Fit, spread: float, within: Limits) -> Fit:
+    """The same fit, with the restlessness of a smooth drift by a weak prior.
+
+    The one of the search is to keep it from being led astray; where the drift is calm
+    it leaves its rate more doubtful than the readings do.
+    """
+
+    def cost(trial: Fit) -> float:
+        restless = trial.components.log_q - _CALM
+        weaker = restless**2 * (_VAGUE_STD**-2 - _CALM_STD**-2)
+        return _score(trial) + weaker
+
+    low, high = within["log_q"]
+    if fitted.components.walks or not low < high:
+        return fitted
+    best, least = fitted, cost(fitted)
+    for step in (_FINE, -_FINE):
+        while low <= best.components.log_q + step <= high:
+            log_q = best.components.log_q + step
+            trial = fit(fitted.window, replace(best.components, log_q=log_q), spread)
+            if trial is None or not cost(trial) < least:
+                break
+            best, least = trial, cost(trial)
+    return best
 
 
 def _with_local_drift(fitted: Fit, spread: float) -> Fit:

@@ -42,7 +42,7 @@ _MOVING = 1.75  # standard errors by which minima of earlier fits may differ
 _UNSURE = 2.0  # standard errors that a curvature must be above zero
 _CONFIDENCE = 0.975
 _NORMAL = 1.959963984540054  # its quantile of the normal distribution
-_ROUNDING = 1e-12  # of the largest that a movement could be
+ROUNDING = 1e-12  # of the largest that a movement could be
 
 
 def refined(face: Face, area: Polyhedron | None) -> Array:
@@ -112,7 +112,7 @@ def _by_fit(face: Face, u: Array, spread: float) -> Precision:
     blown = 1.0 + 3.0 * (errors / np.where(e > 0.0, e, 1.0)) ** 2
     moved = B @ (ways * np.sqrt(blown) / e) @ ways.T
     size = np.hypot.reduce(B, axis=1) * np.hypot.reduce(1.0 / e, axis=None, initial=0.0)
-    moved[np.hypot.reduce(moved, axis=1) <= _ROUNDING * size] = 0.0
+    moved[np.hypot.reduce(moved, axis=1) <= ROUNDING * size] = 0.0
     t = wider(fitted, spread)
     with np.errstate(over="ignore", invalid="ignore"):  # then it is not known
         C = t**2 * moved @ fitted.slope_covariance(u) @ moved.T
@@ -147,7 +147,7 @@ def _is_steady(face: Face, u: Array) -> bool:
 def _unknown(B: Array, ways: Array) -> Array:
     """NaN, but for coordinates that no free way changes."""
     moves = np.hypot.reduce(B @ ways, axis=1, initial=0.0)
-    is_free = moves > _ROUNDING * np.hypot.reduce(B, axis=1)
+    is_free = moves > ROUNDING * np.hypot.reduce(B, axis=1)
     return np.where(np.logical_or.outer(is_free, is_free), math.nan, 0.0)
 
 
