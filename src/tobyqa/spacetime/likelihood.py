@@ -50,7 +50,7 @@ _STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
 _SHORTER = 0.35  # log l between the lengths that are tried
-_EXCLUDED = 9.0  # rise of -2 log likelihood at three standard errors
+_EXCLUDED = 4.0  # rise of -2 log likelihood at two standard errors
 
 
 def limits(drift: str, length: str) -> Limits:
