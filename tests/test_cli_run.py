@@ -47,7 +47,9 @@ def is_alive(pid):
 
 
 def obeys_interrupts():
-    """Background processes may ignore Ctrl-C; a run in a terminal does not."""
+    """What a shell begins in the background ignores some; what a user begins, none."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

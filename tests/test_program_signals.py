@@ -166,6 +166,7 @@ def test_the_end_of_the_terminal_ends_run_and_program(tmp_path, path):
         stdout=slave,
         stderr=slave,
         start_new_session=True,
+        preexec_fn=obeys_interrupts,
     )
     os.close(slave)
     until(lambda: lines(path))
