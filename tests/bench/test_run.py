@@ -119,8 +119,10 @@ class TestRunStudy:
         assert "4 of 4 runs failed (ZeroDivisionError: as it must)" in text
 
     def test_goes_on_where_it_was(self, tmp_path):
-        first = run_study(TINY, tmp_path, only="seed=0", workers=1, progress=False)
-        again = run_study(TINY, tmp_path, workers=1, progress=False)
+        with ThreadPoolExecutor(1) as here:
+            where = {"executor": here, "progress": False}
+            first = run_study(TINY, tmp_path, only="seed=0", **where)
+            again = run_study(TINY, tmp_path, **where)
         assert (first.cells, first.ran) == (6, 6)
         assert (again.cells, again.ran, again.earlier) == (12, 6, 6)
         nothing = run_study(TINY, tmp_path, progress=False)
@@ -157,13 +159,17 @@ class TestRunStudy:
         pytest.importorskip("numpy", minversion="2")
         solvers = ("nelder-mead", "newuoa-pdfo")
         study = replace(TINY, solvers=solvers, reference_solvers=solvers)
-        with pytest.warns(UserWarning, match=r"skipping newuoa-pdfo, .*pdfo"):
-            summary = run_study(study, tmp_path, workers=1, progress=False)
+        with (
+            ThreadPoolExecutor(1) as here,
+            pytest.warns(UserWarning, match=r"skipping newuoa-pdfo, .*pdfo"),
+        ):
+            summary = run_study(study, tmp_path, executor=here, progress=False)
         assert (summary.ran, list(summary.skipped)) == (4, ["newuoa-pdfo"])
         assert "newuoa-pdfo: skipped, " in str(summary)
 
     def test_says_how_fast_it_was(self, tmp_path, capsys):
-        summary = run_study(TINY, tmp_path, only="seed=0", workers=1)
+        with ThreadPoolExecutor(1) as here:
+            summary = run_study(TINY, tmp_path, only="seed=0", executor=here)
         assert [(r.solver, r.n, r.budget, r.instances) for r in summary.rates] == [
             ("cma", 4, 30, 2),
             ("nelder-mead", 4, 30, 2),
