@@ -79,8 +79,8 @@ def judged(b: Belief, before: Fit, reading: Observation) -> tuple[Belief, bool]:
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """One reading, of the plan or of anything else that somebody measured.
 
-    After a failure the plan is half as far away, and so is the region's edge. A known
-    place gets a second chance, and is given up after that: None.
+    After a failure the plan is half as far away, after the second in a row the region's
+    edge too. A known place gets a second chance, and is given up after that: None.
     """
     failures, doubted = 0, list[int]()
     while True:
@@ -101,17 +101,21 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             failures += 1
             b = replace(b, accepted=False)
             if not b.plan.revisits:
-                b = nearer(b)
+                b = nearer(b, shrinks=failures > 1)
             elif failures > 1:
                 return b, None
 
 
-def nearer(b: Belief) -> Belief:
-    """Half the region, and half the step towards the point that failed."""
+def nearer(b: Belief, *, shrinks: bool) -> Belief:
+    """Half the step towards the point that failed, and half the region if it shrinks.
+
+    One failure says little of the place: where readings fail by chance, a region that
+    shrinks at each of them never grows again.
+    """
     x = b.centre_point + 0.5 * (b.plan.x - b.centre_point)
     fall = float(b.fitted.falls(b.fitted.window.frame.u(x[None]))[0])
     plan = replace(b.plan, x=x, predicted=max(fall, 0.0))
-    return replace(b, B=0.5 * b.B, plan=plan)
+    return replace(b, B=0.5 * b.B if shrinks else b.B, plan=plan)
 
 
 def compared(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
