@@ -328,3 +328,20 @@ def test_a_comparison_is_asked_for_once_and_can_be_out_at_once(k):
     waiting = [trial for trial in opt.pending if trial.why is Why.COMPARISON]
     assert most == min(k, 3)
     assert len(asked) - len(waiting) == opt._state.repeats
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+@pytest.mark.parametrize("odd", [12, 15, 20])
+def test_a_place_that_is_odd_is_measured_a_few_times_and_then_believed(k, odd):
+    """Two readings there agree, whatever comes back between them."""
+    opt, place = beginning(noise=1e-3, maxfev=10**4), None
+    rng, rechecks = np.random.default_rng(odd), 0
+    for t in range(100):
+        trials = opt.ask(k)
+        trial = trials[rng.integers(len(trials))]
+        place = trial.x if t == odd else place
+        is_odd = place is not None and np.array_equal(trial.x, place)
+        rechecks += trial.why is Why.RECHECK
+        opt.tell(trial, bowl(trial.x, t) + 0.3 * is_odd, t=float(t))
+    assert rechecks <= 4
+    assert opt._state.doubts.suspects == ()

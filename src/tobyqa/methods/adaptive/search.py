@@ -24,7 +24,7 @@ from .contrast import contrast
 from .options import Options
 from .plan import next_plan, next_plan_at_best
 from .probe import probe
-from .recheck import agreed, is_doubted, looked_again
+from .recheck import agreed, is_doubted, looked_again, suspects_at
 from .region import resized, size_change
 
 Array = NDArray[np.float64]
@@ -50,7 +50,9 @@ def pursue(b: Belief) -> Asking[None]:
         if b.status is Status.UNBOUNDED:
             continue
         goes_back = False
-        if reading is not None and (reading.answers or is_beside(reading)):
+        if reading is not None and reading.answers and is_doubted(b):
+            b = replace(b, recheck=b.newest)
+        elif reading is not None and (reading.answers or is_beside(reading)):
             change = 1.0
             if reading.answers:
                 change = size_change(b, planned_by)
@@ -75,20 +77,19 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """One reading, of the plan or of anything else that somebody measured.
 
     After a failure the plan is half as far away, and so is the region's edge. A known
-    place gets a second chance, and is given up after that: None.
+    place gets a second chance, and is given up after that: None. A reading that is
+    doubted is taken again at once, unless others are on their way: it is given back.
     """
-    failures, doubted = 0, list[int]()
+    failures = 0
     while True:
         reading = yield b.plan, b
         if reading is None:
             failures = 0
         elif not reading.failed:
-            b = b.plus(reading)
-            if reading.answers and doubted:
-                b = agreed(b, doubted)
-            if not (reading.answers and is_doubted(b)):
+            b = agreed(b.plus(reading))
+            goes_on = reading.flight is not None or not reading.answers
+            if goes_on or not is_doubted(b):
                 return b, reading
-            doubted.append(b.newest)
             b = looked_again(b)
         elif is_beside(reading):
             b = after_failure(b, reading)
@@ -114,40 +115,54 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
 
     Whether there are all of them: one of the two may be impossible to measure.
     """
-    places = [b.best.x, rival, b.best.x]
-    while places:
-        place = places.pop(0)
-        plan = replace(b.plan, x=place, revisits=True)
-        b = replace(b, plan=plan, to_come=tuple(places))
-        answers = False
-        while not answers:
-            planned_by = b.fitted
-            b, reading = yield from measure(b)
-            if reading is None:
-                return replace(b, to_come=()), False
-            answers = reading.answers
-            if is_beside(reading):
-                repeats = b.repeats + is_taken_off(places, reading)
-                b = resized_beside(b, planned_by, reading)
-                b = next_plan(replace(b, repeats=repeats))
-                plan = replace(b.plan, x=place, revisits=True)
-                b = replace(b, plan=plan, to_come=tuple(places))
+    best = b.best.x
+    b = replace(b, to_come=(best, rival, best))
+    while b.to_come:
+        place, *others = b.to_come
+        b, has_it = yield from taken_again(replace(b, to_come=tuple(others)), place)
+        if not has_it:
+            return replace(b, to_come=()), False
         b = replace(b, repeats=b.repeats + 1)
     return b, True
 
 
 def recheck(b: Belief) -> Asking[Belief]:
     """A reading at the place of one that the fit cannot believe any more."""
-    row = b.recheck
-    assert row is not None
-    b = looked_again(b, b.samples.points[row])
-    answers = False
-    while not answers:
+    assert b.recheck is not None
+    place = np.asarray(b.samples.points[b.recheck])
+    b, _ = yield from taken_again(replace(b, recheck=None), place, rechecks=True)
+    return b
+
+
+def taken_again(
+    b: Belief, place: Array, *, rechecks: bool = False
+) -> Asking[tuple[Belief, bool]]:
+    """A reading at a known place, and whether there is one.
+
+    The search goes on with readings that come in between, and may come to believe
+    what was doubted.
+    """
+    while not rechecks or suspects_at(b, place).size:
+        plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
+        b, planned_by = replace(b, plan=plan), b.fitted
         b, reading = yield from measure(b)
         if reading is None:
-            return b
-        answers = reading.answers
-    return agreed(b, [row])
+            return b, False
+        if is_beside(reading):
+            b = taken_off(resized_beside(b, planned_by, reading), reading.x)
+            b = next_plan(b)
+        elif reading.answers and not is_doubted(b):
+            return b, True
+    return b, True
+
+
+def taken_off(b: Belief, x: Array) -> Belief:
+    """Without a place of a comparison that has been measured beside the plan."""
+    for k, place in enumerate(b.to_come):
+        if np.array_equal(place, x):
+            others = (*b.to_come[:k], *b.to_come[k + 1 :])
+            return replace(b, to_come=others, repeats=b.repeats + 1)
+    return b
 
 
 def rival_of(b: Belief, *, turned_down: bool) -> Array | None:
@@ -164,15 +179,6 @@ def is_affordable(b: Belief) -> bool:
     """Whether a comparison leaves enough readings for new places."""
     asked = len(b.samples) - b.samples.guests + _READINGS
     return b.repeats + _READINGS <= b.s.repeats * asked
-
-
-def is_taken_off(places: list[Array], reading: Observation) -> bool:
-    """Take a place off the list if it has been measured beside the plan."""
-    for k, place in enumerate(places):
-        if np.array_equal(place, reading.x):
-            del places[k]
-            return True
-    return False
 
 
 def decided(
