@@ -172,7 +172,6 @@ def test_failures_and_retries_of_programs_side_by_side(tmp_path):
     [
         (["--parallel", "0"], "parallel must be"),
         (["--parallel", "2", "--max-move", "x0=1"], "does not go together with max_mo"),
-        (["--parallel", "2", "--safe", "0,0", "--limit", "3"], "together with safe"),
         (["--parallel", "2", "--name", "slot", "--name", "b"], "called 'slot' here"),
     ],
 )

@@ -12,7 +12,6 @@ from . import _check
 from .books import Trial
 from .changed_setup import checked_fix, checked_free
 from .eventlog import EventLog
-from .setup import Setup
 
 _logger = logging.getLogger(__name__)
 
@@ -21,19 +20,6 @@ class Run(Protocol):
     """Whatever has a log of events."""
 
     _log: EventLog
-
-
-def checked_ask(setup: Setup, k: int | None) -> int:
-    """How many trials are to wait, or an error that says what is allowed."""
-    count = 1 if k is None else _check.count("k", k)
-    steps = [v.name for v in setup.space.variables if v.max_move is not None]
-    if count > 1 and (steps or setup.guard is not None):
-        reason = f"max_move of {steps[0]}" if steps else "safe and limit"
-        raise ValueError(
-            f"k must be 1, but is {count}: with {reason} one instrument goes from "
-            "place to place, and one trial waits at a time"
-        )
-    return count
 
 
 def fix(self: Run, values: Mapping[Any, float] | None = None, **named: float) -> None:
