@@ -1,7 +1,7 @@
 r"""How much sooner the answer is there with k evaluations in flight.
 
     python benchmarks/parallel.py                    # n = 6, some minutes
-    python benchmarks/parallel.py --full             # n = 6 and 10, 31 seeds
+    python benchmarks/parallel.py --full             # n = 6 and 10, as in the docs
     python benchmarks/parallel.py --clock real --unit 0.2 --solvers tobyqa --k 1,4,8
     python benchmarks/parallel.py --out runs/parallel.jsonl   # goes on where it was
 
@@ -52,6 +52,8 @@ STRAGGLERS, SLOWER = 0.05, 10.0
 MOST = 1500  # readings
 DISTANCE = 3.0  # of the minimum from the start
 IN_FLIGHT = (1, 2, 4, 8, 16, 32)
+SEEDS = {"tobyqa": 101, "cma": 15, "optuna": 15}  # with --full
+DRAWS = 1000  # of seeds, for an interval
 
 
 @dataclass(frozen=True)
@@ -298,10 +300,11 @@ HEAD = """\
 
 Made by `benchmarks/parallel.py`.
 
-Medians over {seeds} seeds. Time is in units of a usual evaluation, on a simulated
-clock; `of k` is the gain over one in flight divided by the number in flight, `reached`
-the share of runs that came within 1e-3 of the minimum in {most} readings. The peers are
-credited with the best of all points that they have asked for, by the true function.
+Medians over seeds: {seeds}. Time is in units of a usual evaluation, on a
+simulated clock; `of k` is the gain over one in flight divided by the number in flight,
+with a 95 % bootstrap interval, `reached` the share of runs that came within 1e-3 of the
+minimum in {most} readings. The peers are credited with the best of all points that they
+have asked for, by the true function.
 """
 COLUMNS = {
     "tobyqa": ("time", "gain", "of k", "readings", "reached"),
@@ -312,7 +315,10 @@ COLUMNS = {
 
 def report(found: dict[Cell, Any]) -> str:
     """Markdown with a table for each number of variables."""
-    seeds = len({cell.seed for cell in found})
+    counts = {cell.solver: 0 for cell in found}
+    for cell in found:
+        counts[cell.solver] = max(counts[cell.solver], cell.seed + 1)
+    seeds = ", ".join(f"{count} of {name}" for name, count in counts.items())
     parts = [HEAD.format(seeds=seeds, most=MOST)]
     for n in sorted({cell.n for cell in found}):
         parts.append(f"## n = {n}\n\n{table(found, n)}\n")
@@ -339,13 +345,14 @@ def summed_up(found: dict[Cell, Any], solver: str, n: int, k: int) -> dict[str, 
     ran = of(found, solver, n, k)
     if not ran:
         return {}
-    time, alone = median_time(ran), median_time(of(found, solver, n, 1))
-    gain = alone / time if math.isfinite(alone) else math.nan
+    alone = of(found, solver, n, 1)
+    time, gain = median_time(ran), gained(alone, ran)
+    low, high = interval(alone, ran)
     arrived = np.mean([not math.isnan(result["time"]) for result in ran])
     return {
         "time": f"{time:.1f}" if math.isfinite(time) else "never",
-        "gain": "" if math.isnan(gain) else f"{gain:.1f}",
-        "of k": "" if math.isnan(gain) else f"{gain / k:.2f}",
+        "gain": f"{gain:.1f}",
+        "of k": "" if k == 1 else f"{gain / k:.2f} [{low / k:.2f}, {high / k:.2f}]",
         "readings": f"{np.median([result['readings'] for result in ran]):.0f}",
         "reached": f"{100.0 * arrived:.0f} %",
     }
@@ -354,6 +361,25 @@ def summed_up(found: dict[Cell, Any], solver: str, n: int, k: int) -> dict[str, 
 def of(found: dict[Cell, Any], solver: str, n: int, k: int) -> list[Any]:
     """Results of a solver, seed by seed."""
     return [r for c, r in found.items() if (c.solver, c.n, c.k) == (solver, n, k)]
+
+
+def gained(alone: list[Any], ran: list[Any]) -> float:
+    """How much sooner the answer is there, by medians."""
+    time, time_alone = median_time(ran), median_time(alone)
+    return time_alone / time if math.isfinite(time_alone) else math.nan
+
+
+def interval(alone: list[Any], ran: list[Any]) -> tuple[float, float]:
+    """Of that gain, by drawing seeds anew; NaN where they are not the same."""
+    if len(alone) != len(ran):
+        return math.nan, math.nan
+    rng = np.random.default_rng(0)
+    gains = []
+    for _ in range(DRAWS):
+        drawn = rng.integers(len(ran), size=len(ran))
+        gains.append(gained([alone[i] for i in drawn], [ran[i] for i in drawn]))
+    low, high = np.quantile(gains, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def median_time(ran: list[Any]) -> float:
@@ -380,24 +406,22 @@ def numbers(text: str) -> list[int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="n = 6 and 10, 31 seeds")
+    parser.add_argument("--full", action="store_true", help="n = 6 and 10, more seeds")
     parser.add_argument("--n", type=numbers)
     parser.add_argument("--k", type=numbers, help="1, 2, 4, 8, 16, 32 and n by default")
-    parser.add_argument("--seeds", default="", help="how many, or FIRST-LAST")
+    parser.add_argument("--seeds", type=int, help="how many")
     parser.add_argument("--solvers", default=",".join(SOLVERS))
     parser.add_argument("--clock", choices=("simulated", "real"), default="simulated")
     parser.add_argument("--unit", type=float, default=60.0, help="seconds")
     parser.add_argument("--out", type=Path, help="keep results here, and go on")
     parser.add_argument("--report", type=Path, help="write the page to this file")
     args = parser.parse_args()
-    first, _, last = (args.seeds or ("31" if args.full else "5")).partition("-")
-    seeds = range(int(first), int(last) + 1) if last else range(int(first))
     cells = [
         Cell(solver, n, k, seed, args.clock, args.unit)
         for n in args.n or ([6, 10] if args.full else [6])
         for k in args.k or sorted({*IN_FLIGHT, n})
         for solver in args.solvers.split(",")
-        for seed in seeds
+        for seed in range(args.seeds or (SEEDS[solver] if args.full else 5))
     ]
     page = report(dict(results(cells, args.out)))
     print(page)
