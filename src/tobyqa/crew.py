@@ -51,9 +51,10 @@ def checked_workers(workers: Any) -> Workers | None:
 
 def _is_executor(thing: Any) -> bool:
     if callable(getattr(thing, "get_executor", None)):
+        kind = type(thing).__name__
         raise TypeError(
-            f"workers must be a number or an executor, but is a {type(thing).__name__}: "
-            "hand over what its get_executor() gives"
+            f"workers must be a number or an executor, but is a {kind}: hand over what "
+            "its get_executor() gives"
         )
     return callable(getattr(thing, "submit", None))
 

@@ -206,8 +206,8 @@ def _waiting(opt: Optimizer, number: int | None) -> Trial:
         return opt.pending[0]
     if number not in waiting:
         raise ValueError(
-            f"trial {number} does not wait for a reading ({numbers} do); one that comes "
-            "late is told with --x"
+            f"trial {number} does not wait for a reading ({numbers} do); one that "
+            "comes late is told with --x"
         )
     return waiting[number]
 
