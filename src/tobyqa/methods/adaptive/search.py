@@ -10,12 +10,13 @@ down is compared with it: a drift that depends on the place makes any start look
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...frozen import replace
 from ...result import Status
+from ...spacetime.fit import Fit
 from ...state import Observation, Task
 from .belief import Asking, Belief, Place
 from .beside import after_failure, is_beside, resized_beside
@@ -53,24 +54,28 @@ def pursue(b: Belief) -> Asking[None]:
         if reading is not None and reading.answers and is_doubted(b):
             b = replace(b, recheck=b.newest)
         elif reading is not None and (reading.answers or is_beside(reading)):
-            change = 1.0
-            if reading.answers:
-                change = size_change(b, planned_by)
-                b = replace(resized(b, change), judged=b.iterations - 1)
-            else:
-                b = resized_beside(b, planned_by, reading)
-            # All that is before anything can interrupt.
-            waited += 1
-            rival = rival_of(b, turned_down=change < 1.0 and not plan.explores)
-            if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
-                is_centre = np.array_equal(rival, b.centre_point)
-                b, has_all = yield from compare(b, rival)
+            # Before anything can interrupt.
+            b, is_smaller = judged(b, planned_by, reading)
+            waited, rival = waited + 1, None
+            if waited > b.task.x0.size + 20 and is_affordable(b):
+                rival = rival_of(b, turned_down=is_smaller and not plan.explores)
+            if rival is not None:
+                b, goes_back = yield from compared(b, rival)
                 waited = 0
-                if has_all:
-                    b, goes_back = decided(b, rival, is_centre=is_centre)
         b = next_plan_at_best(b) if goes_back else next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
+
+
+def judged(b: Belief, before: Fit, reading: Observation) -> tuple[Belief, bool]:
+    """The belief with its region resized, and whether the plan has made it smaller.
+
+    `before`: the fit just before the reading.
+    """
+    if not reading.answers:
+        return resized_beside(b, before, reading), False
+    change = size_change(b, before)
+    return replace(resized(b, change), judged=b.iterations - 1), change < 1.0
 
 
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
@@ -110,6 +115,13 @@ def nearer(b: Belief) -> Belief:
     return replace(b, B=0.5 * b.B, plan=plan)
 
 
+def compared(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
+    """After a comparison with a rival, and whether to go back to the best place."""
+    is_centre = np.array_equal(rival, b.centre_point)
+    b, has_all = yield from compare(b, rival)
+    return decided(b, rival, is_centre=is_centre) if has_all else (b, False)
+
+
 def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
     """Readings at the best place, at its rival, and at the best place again.
 
@@ -144,13 +156,12 @@ def taken_again(
     """
     while not rechecks or suspects_at(b, place).size:
         plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
-        b, planned_by = replace(b, plan=plan), b.fitted
+        b, before = replace(b, plan=plan), b.fitted
         b, reading = yield from measure(b)
         if reading is None:
             return b, False
         if is_beside(reading):
-            b = taken_off(resized_beside(b, planned_by, reading), reading.x)
-            b = next_plan(b)
+            b = next_plan(taken_off(resized_beside(b, before, reading), reading.x))
         elif reading.answers and not is_doubted(b):
             return b, True
     return b, True
@@ -163,6 +174,14 @@ def taken_off(b: Belief, x: Array) -> Belief:
             others = (*b.to_come[:k], *b.to_come[k + 1 :])
             return replace(b, to_come=others, repeats=b.repeats + 1)
     return b
+
+
+def answered(b: Belief) -> Asking[tuple[Belief, bool]]:
+    """Readings until one answers the plan; whether one did: it may be impossible."""
+    while True:
+        b, reading = yield from measure(b)
+        if reading is None or (reading.answers and not is_doubted(b)):
+            return b, reading is not None
 
 
 def rival_of(b: Belief, *, turned_down: bool) -> Array | None:
