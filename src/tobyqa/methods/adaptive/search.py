@@ -154,17 +154,24 @@ def taken_again(
     The search goes on with readings that come in between, and may come to believe
     what was doubted.
     """
+    b = _visiting(b, place, rechecks)
     while not rechecks or suspects_at(b, place).size:
-        plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
-        b, before = replace(b, plan=plan), b.fitted
+        before = b.fitted
         b, reading = yield from measure(b)
         if reading is None:
             return b, False
         if is_beside(reading):
-            b = next_plan(taken_off(resized_beside(b, before, reading), reading.x))
+            b = taken_off(resized_beside(b, before, reading), reading.x)
+            b = _visiting(next_plan(b), place, rechecks)
         elif reading.answers and not is_doubted(b):
             return b, True
     return b, True
+
+
+def _visiting(b: Belief, place: Array, rechecks: bool) -> Belief:
+    """With the plan to measure a known place."""
+    plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
+    return replace(b, plan=plan)
 
 
 def taken_off(b: Belief, x: Array) -> Belief:
