@@ -75,7 +75,7 @@ def judged(b: Belief, before: Fit, reading: Observation) -> tuple[Belief, bool]:
     if not reading.answers:
         return resized_beside(b, before, reading), False
     change = size_change(b, before)
-    return replace(resized(b, change), judged=b.iterations - 1), change < 1.0
+    return resized(b, change), change < 1.0
 
 
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
