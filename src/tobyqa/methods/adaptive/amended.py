@@ -14,6 +14,7 @@ from ...spacetime.fit import Components
 from ...spacetime.likelihood import start_components
 from .belief import PATIENT, Belief, Place
 from .centre import Evidence, witness
+from .first import probe_length
 from .noise import BELIEVED, Noise, noise_of_probe
 
 _TO_SPARE = 2  # readings beyond one for each variable, without which there is no fit
@@ -83,7 +84,7 @@ def _noise(b: Belief, row: int) -> Noise:
     """
     if b.noise.is_stated:
         return replace(b.noise, spread=BELIEVED)
-    first = 2 * b.task.x0.size + 2
+    first = probe_length(b.task.x0.size)
     asked = np.flatnonzero(b.samples.asked)[:first]
     if row not in asked:
         return b.noise
