@@ -307,7 +307,7 @@ def test_bad_keys_are_one_line(tmp_path, tobyqa, line, complaint):
 def test_help_says_what_the_first_radius_is(tobyqa):
     for command in ("init", "run"):
         text = " ".join(tobyqa(command, "--help")[1].split())
-        assert "a tenth of the range between bounds" in text
+        assert "15 % of the range between bounds" in text
         assert "in its unit" in text
         for flag in ("bound", "constraint", "scale", "resolution", "fix", "maximize"):
             assert f"--{flag} " in text

@@ -105,7 +105,7 @@ def test_a_search_along_an_equality_ends_too():
 @pytest.mark.parametrize(
     ("arguments", "first"),
     [
-        ({"bounds": [(0, 2), (0, 40)]}, [0.5, 4.0]),  # a tenth, or a step
+        ({"bounds": [(0, 2), (0, 40)]}, [0.5, 6.0]),  # 15 %, or a step
         ({"bounds": [(0, 2), (0, 40)], "initial_radius": [0.1, 5.0]}, [0.5, 5.0]),
         ({"bounds": None}, [2.0, 2.0]),
         ({"bounds": None, "initial_radius": 0.1}, [0.5, 0.1]),

@@ -166,10 +166,10 @@ def test_rescaling_a_variable_with_its_scale_changes_nothing(factor, seed):
     )
 
 
-def test_scale_is_the_range_and_the_first_radius_a_tenth_of_it():
+def test_scale_is_the_range_and_the_first_radius_a_share_of_it():
     space = checked_space(4, **KNOBS)
     assert [v.scale for v in space.variables] == [40.0, 2e-3, 7.0, 20.0]
-    assert space.radius == 0.1  # a tenth of each range, 2 degrees
+    assert space.radius == 0.15  # of each range, 3 degrees
     assert (space.variables[0].name, space.variables[0].unit) == ("temp", "K")
 
 

@@ -43,7 +43,7 @@ def search(task: Task, s: Options) -> Asking[None]:
 
 def pursue(b: Belief) -> Asking[None]:
     """The search from a belief on that has its plan."""
-    waited = math.inf  # iterations since the last comparison
+    waited = 0  # iterations since the last comparison
     while True:
         plan, planned_by = b.plan, b.fitted
         b, reading = yield from measure(b)
