@@ -43,28 +43,19 @@ def recommended(fitted: Fit, noise: Noise, area: Polyhedron | None) -> Array:
 def answer(b: Belief) -> _Answer:
     """A wider fit and the position in its region that it recommends.
 
-    Of two: around the centre, and around the best place that a comparison has
-    confirmed. The safer one is given, the second if they cannot be compared. After the
-    first points alone the start is no better known than the others.
+    Around the centre. If the drift depends on the place, around the best place that a
+    comparison has confirmed, unless the other is safer: late readings say little of how
+    much lower one was at first, and a fit holds near its own centre only.
     """
-    has_probe_only = b.iterations == 1
-    if has_probe_only or not b.s.compare:
+    if not b.local:
         return _latest(b)
     best = int(b.rows_at(b.best.x)[-1])
-    at_best = replace(b, B=b.best.B)
-    there = at_best.wide_fit(best)
+    there = replace(b, B=b.best.B).wide_fit(best)
     confirmed = there, recommended(there, b.noise, b.task.area)
     rival = _latest(b)
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
-    if far > _JUDGED_WITHIN:
-        if b.local:
-            # Late readings say too little of how much lower one was at first, and a
-            # fit without a local drift holds near its own centre only.
-            return confirmed
-        B = b.best.B * (far / _JUDGED_WITHIN)
-        there = replace(b, B=B).wide_fit(best)
-    if not explains_readings(there, b.noise):
+    if far > _JUDGED_WITHIN or not explains_readings(there, b.noise):
         return confirmed
     return safer(there, [rival, confirmed])
 

@@ -9,7 +9,6 @@ down is compared with it: a drift that depends on the place makes any start look
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
