@@ -82,8 +82,8 @@ def test_only_a_budget_that_is_too_small_is_remarked_on(maxfev, needed):
 
 def test_the_command_warns_of_a_small_budget_once(tmp_path, capsys):
     path = tmp_path / "run.jsonl"
-    assert main(["init", str(path), "--x0", "0,0", "--maxfev", "5"]) == 0
-    assert capsys.readouterr().err.count("maxfev = 5 is too small") == 1
+    assert main(["init", str(path), "--x0", "0,0", "--maxfev", "3"]) == 0
+    assert capsys.readouterr().err.count("maxfev = 3 is too small") == 1
 
 
 # -- scales ---------------------------------------------------------------------------

@@ -180,7 +180,8 @@ def _pseudo_inverse(S: Array) -> tuple[Array, float]:
 
     Both over the directions that are determined once the columns have equal length.
     """
-    d = np.sqrt(np.maximum(S.diagonal(), 1e-300))
+    d = np.sqrt(S.diagonal())
+    d[d == 0.0] = 1.0  # a column of zeros is not determined
     scaled = S / np.multiply.outer(d, d)
     C, info = lapack.dpotrf(scaled, lower=0, clean=1)
     pivots = C.diagonal().copy()

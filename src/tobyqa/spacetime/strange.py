@@ -11,7 +11,8 @@ w        range of the readings, relative to the same noise
 
 An honest reading has Student's t distribution about what is expected; a wrong one may
 be anything within the range of all that was read, itself included. The density of the
-second over the first, twice the logarithm, is how strange a reading is.
+second over the first, twice the logarithm, is how strange a reading is. Where all others
+say less than the range does, nothing is strange.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ def strangeness(e: float, v: float, k: float, w: float) -> float:
     >>> strangeness(0.5, 1.0, 10.0, 20.0) < 0.0 < strangeness(15.0, 1.0, 10.0, 20.0)
     True
     """
-    honest = math.log(2.0 * math.pi * v) + (k + 1.0) * math.log1p(e * e / (v * k))
-    return honest - 2.0 * math.log(max(w, _NARROWEST))
+    anything = 2.0 * math.log(max(w, _NARROWEST))
+    vague = math.log(2.0 * math.pi * v)
+    if vague >= anything:
+        return -math.inf
+    return vague + (k + 1.0) * math.log1p(e * e / (v * k)) - anything
 
 
 def freedom(fitted: Fit, spread: float) -> float:

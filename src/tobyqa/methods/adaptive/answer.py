@@ -43,21 +43,22 @@ def recommended(fitted: Fit, noise: Noise, area: Polyhedron | None) -> Array:
 def answer(b: Belief) -> _Answer:
     """A wider fit and the position in its region that it recommends.
 
-    Around the centre. If the drift depends on the place, around the best place that a
-    comparison has confirmed, unless the other is safer: late readings say little of how
-    much lower one was at first, and a fit holds near its own centre only.
+    Around the centre, if that fit holds. Else around the best place that a comparison
+    has confirmed. Where the drift depends on the place, the safer of the two: late
+    readings say little of how much lower one was at first, and a fit holds near its own
+    centre only.
     """
-    if not b.local:
-        return _latest(b)
+    latest = _latest(b)
+    holds = explains_readings(latest[0], b.noise)
+    if not b.s.compare or (holds and not b.local):
+        return latest
     best = int(b.rows_at(b.best.x)[-1])
     there = replace(b, B=b.best.B).wide_fit(best)
     confirmed = there, recommended(there, b.noise, b.task.area)
-    rival = _latest(b)
     # What judges both must reach as far as the other one.
-    far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
-    if far > _JUDGED_WITHIN or not explains_readings(there, b.noise):
-        return confirmed
-    return safer(there, [rival, confirmed])
+    far = float(np.linalg.norm(there.window.frame.u(_point(latest)[None])))
+    is_near = far <= _JUDGED_WITHIN and explains_readings(there, b.noise)
+    return safer(there, [latest, confirmed]) if is_near else confirmed
 
 
 def _latest(b: Belief) -> _Answer:
