@@ -29,6 +29,8 @@ from .region import resized, size_change
 Array = NDArray[np.float64]
 
 _READINGS = 3  # of a comparison
+_EARLIEST = 6  # iterations for each variable before the first
+_PATIENCE = 20  # and more than n before another
 _APART = 0.3  # regions; nearer, there is nothing to compare
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
@@ -42,7 +44,8 @@ def search(task: Task, s: Options) -> Asking[None]:
 
 def pursue(b: Belief) -> Asking[None]:
     """The search from a belief on that has its plan."""
-    waited = 0  # iterations since the last comparison
+    n = b.task.x0.size
+    waited, patience = 0, _EARLIEST * n  # iterations: since a comparison, until one
     while True:
         plan, planned_by = b.plan, b.fitted
         b, reading = yield from measure(b)
@@ -59,10 +62,10 @@ def pursue(b: Belief) -> Asking[None]:
             # All that is before anything can interrupt.
             waited += 1
             rival = rival_of(b, turned_down=change < 1.0 and not plan.explores)
-            if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
+            if rival is not None and waited > patience and is_affordable(b):
                 is_centre = np.array_equal(rival, b.centre_point)
                 b, has_all = yield from compare(b, rival)
-                waited = 0
+                waited, patience = 0, n + _PATIENCE
                 if has_all:
                     b, goes_back = decided(b, rival, is_centre=is_centre)
         b = next_plan_at_best(b) if goes_back else next_plan(b)
