@@ -21,7 +21,14 @@ def drifting_bowl(x, t, rate=5.0):
 def searched(fun, readings, seed, *, when=float, error=NOISE, noise=NOISE, **settings):
     """The result of a search; `when` gives the time of the k-th reading."""
     method, rng = Adaptive(**settings), np.random.default_rng(seed)
-    opt = Optimizer(np.zeros(2), method=method, noise=noise, maxfev=readings, rng=seed)
+    opt = Optimizer(
+        np.zeros(2),
+        method=method,
+        noise=noise,
+        initial_radius=2.0,
+        maxfev=readings,
+        rng=seed,
+    )
     for k in range(readings):
         trial = opt.ask()
         opt.tell(trial, fun(trial.x, when(k)) + error * rng.normal(), t=when(k))

@@ -70,7 +70,9 @@ def test_measuring_a_known_place_again_leaves_the_size_of_the_region_alone(n, ch
 def test_comparisons_take_no_more_than_their_share_at_any_time(share, channel):
     """Also while one is under way; the first of them once it is due and affordable."""
     n, waited, compared = 2, 0, False
-    for before, after in transitions(Adaptive(repeats=share), n, channel, 1):
+    for before, after in transitions(
+        Adaptive(repeats=share, robust=False), n, channel, 1
+    ):
         waited += not before.plan.rechecks
         assert after.repeats - before.repeats == before.plan.revisits
         begins = after.plan.revisits and not before.plan.revisits
@@ -89,7 +91,9 @@ def test_comparisons_take_no_more_than_their_share_at_any_time(share, channel):
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_a_comparison_is_one_round_and_the_next_one_waits(channel):
     n, waited, rounds, places = 2, 0, 0, []
-    for before, after in transitions(Adaptive(repeats=1.0), n, channel, 1):
+    for before, after in transitions(
+        Adaptive(repeats=1.0, robust=False), n, channel, 1
+    ):
         if before.plan.revisits:
             places.append(before.plan.x)
         else:
@@ -116,7 +120,7 @@ def test_without_comparisons_no_place_is_measured_again_on_purpose(channel):
 def test_the_gauges_are_those_of_the_newest_fit(channel):
     """Also while places are compared; none is kept from another belief."""
     compared = 0
-    for _, after in transitions(Adaptive(repeats=1.0), 2, channel, 1):
+    for _, after in transitions(Adaptive(repeats=1.0, robust=False), 2, channel, 1):
         in_fit = after.newest not in after.doubts.rows
         assert (after.fitted.window.rows[-1] == after.newest) == in_fit
         assert after.gauges == replace(after).gauges

@@ -35,11 +35,13 @@ def strangeness(e: float, v: float, k: float, w: float) -> float:
     >>> strangeness(0.5, 1.0, 10.0, 20.0) < 0.0 < strangeness(15.0, 1.0, 10.0, 20.0)
     True
     """
-    anything = 2.0 * math.log(max(w, _NARROWEST))
-    vague = math.log(2.0 * math.pi * v)
-    if vague >= anything:
-        return -math.inf
-    return vague + (k + 1.0) * math.log1p(e * e / (v * k)) - anything
+    honest = math.log(2.0 * math.pi * v) + (k + 1.0) * math.log1p(e * e / (v * k))
+    return honest - 2.0 * math.log(max(w, _NARROWEST))
+
+
+def _are_vague(v: Array, w: float) -> NDArray[np.bool_]:
+    """Whether an expectation says less than the range of the readings does."""
+    return np.asarray(2.0 * math.pi * v >= max(w, _NARROWEST) ** 2)
 
 
 def freedom(fitted: Fit, spread: float) -> float:
@@ -58,6 +60,8 @@ def of_newest(
     scale = math.sqrt(fitted.nu)
     everything = np.append(fitted.window.y, y)
     w = float(np.ptp(everything)) / scale
+    if _are_vague(np.array(v + own), w):
+        return -math.inf
     return strangeness(y / scale - mean, v + own, freedom(fitted, spread), w)
 
 
@@ -70,10 +74,13 @@ def strangest(
     variance components.
     """
     errors, variances = fitted.solution.left_out()
+    w = float(np.ptp(fitted.window.y))
+    known = known | _are_vague(variances, w / math.sqrt(fitted.nu))
     squares = np.where(known, 0.0, errors**2 / variances)
     row = int(squares.argmax())
     log_nu = fitted.solution.noise_without(float(squares[row]), spread)
     scale = math.exp(0.5 * log_nu)
     k = max(freedom(fitted, spread) - 1.0, 1.0)
-    w = float(np.ptp(fitted.window.y)) / scale
-    return row, strangeness(errors[row] / scale, float(variances[row]), k, w)
+    if known[row]:
+        return row, -math.inf
+    return row, strangeness(errors[row] / scale, float(variances[row]), k, w / scale)
