@@ -11,8 +11,8 @@ w        range of the readings, relative to the same noise
 
 An honest reading has Student's t distribution about what is expected; a wrong one may
 be anything within the range of all that was read, itself included. The density of the
-second over the first, twice the logarithm, is how strange a reading is. Where all others
-say less than the range does, nothing is strange.
+second over the first, twice the logarithm, is how strange a reading is. Where all
+others say less than the range does, nothing is strange.
 """
 
 from __future__ import annotations
