@@ -39,7 +39,7 @@ def strangeness(e: float, v: float, k: float, w: float) -> float:
     return honest - 2.0 * math.log(max(w, _NARROWEST))
 
 
-def _are_vague(v: Array, w: float) -> NDArray[np.bool_]:
+def _is_vague(v: Array | float, w: float) -> NDArray[np.bool_]:
     """Whether an expectation says less than the range of the readings does."""
     return np.asarray(2.0 * math.pi * v >= max(w, _NARROWEST) ** 2)
 
@@ -58,9 +58,9 @@ def of_newest(
     `mean` and `v` are what the fit expects, without the reading's own noise.
     """
     scale = math.sqrt(fitted.nu)
-    everything = np.append(fitted.window.y, y)
-    w = float(np.ptp(everything)) / scale
-    if _are_vague(np.array(v + own), w):
+    others = fitted.window.y
+    w = (max(float(others.max()), y) - min(float(others.min()), y)) / scale
+    if _is_vague(v + own, w):
         return -math.inf
     return strangeness(y / scale - mean, v + own, freedom(fitted, spread), w)
 
@@ -75,7 +75,7 @@ def strangest(
     """
     errors, variances = fitted.solution.left_out()
     w = float(np.ptp(fitted.window.y))
-    known = known | _are_vague(variances, w / math.sqrt(fitted.nu))
+    known = known | _is_vague(variances, w / math.sqrt(fitted.nu))
     squares = np.where(known, 0.0, errors**2 / variances)
     row = int(squares.argmax())
     log_nu = fitted.solution.noise_without(float(squares[row]), spread)
