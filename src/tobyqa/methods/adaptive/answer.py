@@ -42,22 +42,30 @@ def recommended(fitted: Fit, noise: Noise, area: Polyhedron | None) -> Array:
 def answer(b: Belief) -> _Answer:
     """A wider fit and the position in its region that it recommends.
 
-    Around the centre, if that fit holds. Else around the best place that a comparison
-    has confirmed. Where the drift depends on the place, the safer of the two: late
-    readings say little of how much lower one was at first, and a fit holds near its own
-    centre only.
+    Of two: around the centre, and around the best place that a comparison has
+    confirmed. The safer one is given, the second if they cannot be compared. Before
+    there was a comparison the start is confirmed by nothing: it is the answer only if
+    no fit holds.
     """
     latest = _latest(b)
     holds = explains_readings(latest[0], b.noise)
-    if not b.s.compare or (holds and not b.local):
+    if not b.s.compare or (holds and b.repeats == 0):
         return latest
     best = int(b.rows_at(b.best.x)[-1])
     there = replace(b, B=b.best.B).wide_fit(best)
     confirmed = there, recommended(there, b.noise, b.task.area)
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(_point(latest)[None])))
-    is_near = far <= _JUDGED_WITHIN and explains_readings(there, b.noise)
-    return safer(there, [latest, confirmed]) if is_near else confirmed
+    if far > _JUDGED_WITHIN:
+        if b.local:
+            # Late readings say too little of how much lower one was at first, and a
+            # fit without a local drift holds near its own centre only.
+            return confirmed
+        B = b.best.B * (far / _JUDGED_WITHIN)
+        there = replace(b, B=B).wide_fit(best)
+    if not explains_readings(there, b.noise):
+        return confirmed
+    return safer(there, [latest, confirmed])
 
 
 def _latest(b: Belief) -> _Answer:
