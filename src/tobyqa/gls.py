@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 _JITTER = 1e-10  # relative, on the diagonal of the signal's covariance
 _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
+_NO_LENGTH = 1e-300  # square of a column that is none
 _SURELY_DETERMINED = 1e-3  # pivots of a Cholesky factor, its columns of equal length
 _LARGEST_SQUARE = 1e300  # of a misfit: readings of 1e100 where there was nothing
 _LEAST_SAID = 1e-9  # of a reading's own precision, that others leave it
@@ -177,10 +178,10 @@ def cholesky(signal: Array, noise: Array) -> Array | None:
 def _pseudo_inverse(S: Array) -> tuple[Array, float]:
     """V with VV' a generalized inverse of S, and log det S.
 
-    Both over the directions that are determined once the columns have equal length.
+    Both over the directions that are determined once the columns have equal length; a
+    column of zeros is in none of them.
     """
-    d = np.sqrt(S.diagonal())
-    d[d == 0.0] = 1.0  # a column of zeros is not determined
+    d = np.sqrt(np.maximum(S.diagonal(), _NO_LENGTH))
     scaled = S / np.multiply.outer(d, d)
     C, info = lapack.dpotrf(scaled, lower=0, clean=1)
     pivots = C.diagonal().copy()
@@ -189,7 +190,9 @@ def _pseudo_inverse(S: Array) -> tuple[Array, float]:
         return inverse / d[:, None], 2.0 * float(np.log(pivots * d).sum())
     e, Q = np.linalg.eigh(scaled)
     kept = e > _RANK_TOLERANCE * e[-1]
-    V = (Q[:, kept] / np.sqrt(e[kept])) / d[:, None]
+    # Not by d alone: what rounding leaves of a column without length is no direction.
+    back = np.where(S.diagonal() > _NO_LENGTH, 1.0 / d, 0.0)
+    V = (Q[:, kept] / np.sqrt(e[kept])) * back[:, None]
     return V, float(np.log(e[kept]).sum() + 2.0 * np.log(d).sum())
 
 

@@ -99,7 +99,6 @@ class Belief:
     repeats: int = 0  # readings at known places
     to_come: tuple[Array, ...] = ()  # places of a comparison, after the planned one
     failed: tuple[Array, ...] = ()  # further points that could not be measured
-    judged: int = 0  # iteration of the newest plan by which the region was judged
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre
     status: Status = Status.RUNNING

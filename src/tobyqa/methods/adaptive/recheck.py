@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,21 +27,28 @@ def is_doubted(b: Belief) -> bool:
     return b.newest in b.doubts.rows
 
 
-def looked_again(b: Belief, x: Array | None = None) -> Belief:
-    """With the plan to measure a place again, that of the plan by default."""
-    plan = replace(b.plan, rechecks=True)
-    if x is not None:
-        plan = replace(plan, x=x, revisits=True)
-    return replace(b, plan=plan, recheck=None)
+def looked_again(b: Belief) -> Belief:
+    """With the plan to measure its place again."""
+    return replace(b, plan=replace(b.plan, rechecks=True), recheck=None)
 
 
-def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
-    """With those of the doubted readings that the newest one confirms.
+def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
+    """Rows of the readings at a place that are doubted."""
+    suspects = [suspect.row for suspect in b.doubts.suspects]
+    here = [np.array_equal(b.samples.points[row], x) for row in suspects]
+    return np.array(suspects, dtype=np.int64)[here]
+
+
+def agreed(b: Belief) -> Belief:
+    """With those of the doubted readings at the newest one's place that it confirms.
 
     If there are many and none agrees, it is not for the readings to be doubted.
     """
-    fitted, values = b.fitted, b.samples.values
-    rows, new = np.array(doubted), b.newest
+    fitted, values, new = b.fitted, b.samples.values, b.newest
+    rows = suspects_at(b, b.samples.points[new])
+    rows = rows[rows != new]
+    if not rows.size:
+        return b
     drift, error = fitted.drift_since(b.samples.times[rows], b.samples.times[[new]])
     own = relative_variances(b.samples.sigmas, fitted.window.frame.noise)
     with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
