@@ -236,7 +236,7 @@ def test_a_comparison_ends_where_a_place_cannot_be_measured(heard):
 
 
 def test_one_failure_leaves_the_region_alone_the_second_in_a_row_halves_it():
-    """Each goes half as far; where readings fail by chance, regions do not fade away."""
+    """Each goes half as far; where readings fail by chance, regions do not fade."""
     task = Task(x0=np.zeros(2), noise=NOISE, seed=0)
     search, failing = Adaptive().begin(task), 0
     proposal, b = next(search)
