@@ -106,18 +106,18 @@ def test_the_belief_before_is_as_it_was():
 
 def test_what_a_wrong_reading_has_shown_of_the_drift_is_forgotten():
     """It is the witness: the second reading at the start."""
-    wrong, right = belief(7, wrong=5, off=50.0), belief(7)
+    wrong, right = belief(7, wrong=3, off=50.0), belief(7)
     at_start = wrong.samples.rows_at(np.zeros(2))
-    assert at_start.tolist() == [0, 5]
+    assert at_start.tolist() == [0, 3]
     assert abs(wrong.evidence.slope) > 5.0
-    b = amended(wrong, 5, float(right.samples.values[5]))
+    b = amended(wrong, 3, float(right.samples.values[3]))
     assert b.evidence.slope == pytest.approx(right.evidence.slope)
 
 
 def test_a_guess_of_the_noise_that_a_slip_has_spoilt_is_made_anew():
-    wrong, right = belief(6, None, wrong=3, off=1e3), belief(6, None)
+    wrong, right = belief(6, None, wrong=2, off=1e3), belief(6, None)
     assert wrong.noise.stated > 5 * right.noise.stated
-    b = amended(wrong, 3, float(right.samples.values[3]))
+    b = amended(wrong, 2, float(right.samples.values[2]))
     assert b.noise.stated == pytest.approx(right.noise.stated)
 
 

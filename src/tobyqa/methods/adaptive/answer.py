@@ -42,19 +42,19 @@ def answer(b: Belief) -> _Answer:
     """A wider fit and the position in its region that it recommends.
 
     Of two: around the centre, and around the best place that a comparison has
-    confirmed. The safer one is given, the second if they cannot be compared. After the
-    first points alone the start is no better known than the others.
+    confirmed. The safer one is given, the second if they cannot be compared. Before
+    there was a comparison the start is confirmed by nothing: it is the answer only if
+    no fit holds.
     """
-    has_probe_only = b.iterations == 1
-    if has_probe_only or not b.s.compare:
-        return _latest(b)
+    latest = _latest(b)
+    holds = explains_readings(latest[0], b.noise)
+    if not b.s.compare or (holds and b.repeats == 0):
+        return latest
     best = int(b.rows_at(b.best.x)[-1])
-    at_best = replace(b, B=b.best.B)
-    there = at_best.wide_fit(best)
+    there = replace(b, B=b.best.B).wide_fit(best)
     confirmed = there, recommended(there, b.noise, b.task.area)
-    rival = _latest(b)
     # What judges both must reach as far as the other one.
-    far = float(np.linalg.norm(there.window.frame.u(_point(rival)[None])))
+    far = float(np.linalg.norm(there.window.frame.u(_point(latest)[None])))
     if far > _JUDGED_WITHIN:
         if b.local:
             # Late readings say too little of how much lower one was at first, and a
@@ -64,7 +64,7 @@ def answer(b: Belief) -> _Answer:
         there = replace(b, B=B).wide_fit(best)
     if not explains_readings(there, b.noise):
         return confirmed
-    return safer(there, [rival, confirmed])
+    return safer(there, [latest, confirmed])
 
 
 def _latest(b: Belief) -> _Answer:

@@ -1,9 +1,13 @@
-"""The first points when several are measured at the same time.
+"""The first points: the start, one more for each variable, and the start again.
 
-They come in any order, and all of them can be out at once. Whoever has room for more
-measures along two coordinates together, which tells how they are coupled. So the search
-need not wait for the slowest: it goes on once as many readings have come as there are
-first points, the start and every coordinate among them.
+A plane and a straight drift have as many coefficients. How curved the function is comes
+out on the way: the search explores downhill what it knows least.
+
+Several can be measured at the same time. They come in any order, and all of them can be
+out at once. Whoever has room for more measures on the other sides, and then along two
+coordinates together, which tells how they are coupled. So the search need not wait for
+the slowest: it goes on once as many readings have come as there are first points, the
+start and every coordinate among them.
 """
 
 from __future__ import annotations
@@ -26,12 +30,30 @@ Waiting = tuple[Array, ...]
 _STARTS = 2  # readings at the start
 
 
+def probe_length(n: int) -> int:
+    """Readings before there is a model."""
+    return n + _STARTS
+
+
 def ordered_ways(task: Task, s: Options) -> Array:
     """From x0 to the other first points, in the order in which they are taken."""
-    ways = first_ways(task)
-    if not s.shuffle:
-        return ways
-    return np.asarray(ways[np.random.default_rng(task.seed).permutation(len(ways))])
+    return _sides(task, s)[0]
+
+
+def _sides(task: Task, s: Options) -> tuple[Array, Array]:
+    """A way for each variable, in that order, and the ways to the other sides.
+
+    The longer one where limits leave less room on one side, else by chance.
+    """
+    n = task.x0.size
+    pairs = first_ways(task).reshape(n, 2, n)
+    side, order = np.zeros(n, dtype=np.int64), np.arange(n)
+    if s.shuffle:
+        rng = np.random.default_rng(task.seed)
+        order, side = rng.permutation(n), rng.integers(2, size=n)
+    length = np.linalg.norm(pairs, axis=2)
+    side = np.where(length[:, 0] == length[:, 1], side, length.argmax(axis=1))
+    return pairs[order, side[order]], pairs[order, 1 - side[order]]
 
 
 def first_missing(task: Task, ways: Array, points: Array) -> int | None:
@@ -66,18 +88,19 @@ def first_proposal(task: Task, ways: Array, k: int, failures: int) -> Proposal:
 def first_further(
     state: State[Any], s: Options, proposal: Proposal | None, waiting: Waiting
 ) -> Proposal:
-    """What nobody measures yet of the first points, then pairs of them."""
+    """What nobody measures yet of the first points, the other sides, then pairs."""
     if proposal is not None:
         return proposal
     task, samples = state.task, state.samples
     points = np.array([*samples.points[samples.asked], *waiting])
-    ways = ordered_ways(task, s)
+    ways, others = _sides(task, s)
     k = first_missing(task, ways, points)
     if k is not None:
         nearer = failures_at(task.x0, ways, state.failed, k)
         return first_proposal(task, ways, k, nearer)
-    beyond = max(len(points) + len(state.failed) - len(ways) - _STARTS, 0)
-    return Proposal(_at(task, _pair(task, beyond), 0), Why.FIRST)
+    beyond = max(len(points) + len(state.failed) - probe_length(len(ways)), 0)
+    way = others[beyond] if beyond < len(others) else _pair(task, beyond - len(others))
+    return Proposal(_at(task, way, 0), Why.FIRST)
 
 
 def _pair(task: Task, k: int) -> Array:

@@ -15,21 +15,22 @@ from ...state import State, Task, Verdict, with_reading
 from ..first_points import failures_at
 from .belief import Asking, Belief, Place, Plan
 from .centre import witness
-from .first import first_missing, first_proposal, is_complete, ordered_ways
+from .first import (
+    first_missing,
+    first_proposal,
+    is_complete,
+    ordered_ways,
+    probe_length,
+)
 from .noise import noise_of_probe
 from .options import Options
 
 
-def probe_length(n: int) -> int:
-    """Readings of a probe."""
-    return 2 * n + 2
-
-
 def probe(task: Task, s: Options) -> Asking[Belief]:
-    """x0, the points x0 +- radius e_j in random order, x0 again.
+    """x0, a point x0 + radius e_j or x0 - radius e_j for each j, and x0 again.
 
-    In a fixed order the curvature would look like drift. After failures the points are
-    nearer.
+    In random order: in a fixed one curvature would look like drift. After failures the
+    points are nearer.
     """
     n, ways = task.x0.size, ordered_ways(task, s)
     state: State[Any] = State(task, SampleSet.empty(n))

@@ -9,8 +9,6 @@ down is compared with it: a drift that depends on the place makes any start look
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +36,8 @@ from .region import resized, size_change
 Array = NDArray[np.float64]
 
 _READINGS = 3  # of a comparison
+_EARLIEST = 6  # iterations for each variable before the first
+_PATIENCE = 20  # and more than n before another
 _APART = 0.3  # regions; nearer, there is nothing to compare
 _FAR_AHEAD = 3.0  # standard errors
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
@@ -51,7 +51,8 @@ def search(task: Task, s: Options) -> Asking[None]:
 
 def pursue(b: Belief) -> Asking[None]:
     """The search from a belief on that has its plan."""
-    waited = math.inf  # iterations since the last comparison
+    n = b.task.x0.size
+    waited, patience = 0, _EARLIEST * n  # iterations: since a comparison, until one
     while True:
         plan, planned_by = b.plan, b.fitted
         b, reading = yield from measure(b)
@@ -64,11 +65,11 @@ def pursue(b: Belief) -> Asking[None]:
             # Before anything can interrupt.
             b, is_smaller = judged(b, planned_by, reading)
             waited, rival = waited + 1, None
-            if waited > b.task.x0.size + 20 and is_affordable(b):
+            if waited > patience and is_affordable(b):
                 rival = rival_of(b, turned_down=is_smaller and not plan.explores)
             if rival is not None:
                 b, goes_back = yield from compared(b, rival)
-                waited = 0
+                waited, patience = 0, n + _PATIENCE
         b = next_plan_at_best(b) if goes_back else next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
