@@ -38,7 +38,8 @@ def looked_again(b: Belief, x: Array | None = None) -> Belief:
 def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
     """With those of the doubted readings that the newest one confirms.
 
-    If there are many and none agrees, it is not for the readings to be doubted.
+    It does so if it is as they are, or nearer to them than to what the fit expects: a
+    place that drifts on its own goes on doing so meanwhile. If there are many and none agrees, it is not for the readings to be doubted.
     """
     fitted, values = b.fitted, b.samples.values
     rows, new = np.array(doubted), b.newest
@@ -47,8 +48,9 @@ def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
     with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
         errors = np.sqrt(own[rows] + own[new] + error**2)
         apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
-    alike = rows if rows.size >= _OFTEN else rows[apart <= _ALIKE * errors]
-    return b.believing(*map(int, alike), new) if alike.size else b
+        close = np.maximum(_ALIKE * errors, abs(_seen(b, fitted, new).above))
+    alike = rows if rows.size >= _OFTEN else rows[apart <= close]
+    return b.witnessed().believing(*map(int, alike), new) if alike.size else b
 
 
 def doubting(b: Belief) -> Belief:
