@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tobyqa
+from beliefs import THERE, belief
 from tobyqa.methods.adaptive.doubts import NO_DOUBTS
+from tobyqa.methods.adaptive.recheck import agreed, is_doubted
+from tobyqa.samples import SampleSet
 from tobyqa.spacetime.strange import strangeness
-from tobyqa.state import Why
+from tobyqa.state import Observation, Why
 
 NOISE = 0.1
 
@@ -148,3 +152,26 @@ def test_doubts_in_vain_run_out():
     assert doubts.suspects == ()
     assert not doubts.affords(10)
     assert doubts.affords(1000)
+
+
+@pytest.mark.parametrize("rate", [20.0, 40.0, -40.0])
+def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(rate):
+    """Each reading of it is as far off, and tells the drift that it has there."""
+    rng = np.random.default_rng(0)
+    x = [*rng.uniform(-1.0, 1.0, size=(12, 2)), THERE]
+    values = [float(p @ p) + NOISE * rng.normal() for p in x]
+    b = belief(SampleSet.of(np.array(x), range(13), values), noise=NOISE)
+    for t in (18.0, 19.0):
+        value = float(THERE @ THERE) + rate * NOISE * (t - 12.0)
+        b = b.plus(Observation(THERE, t, value, trial=0, answers=True))
+        assert is_doubted(b)
+    b = agreed(b, [13])
+    assert b.doubts.suspects == ()
+    assert (b.centre, b.accepted) == (14, True)
+    assert b.evidence.slope == pytest.approx(rate * NOISE, rel=0.1)
+    # One that nothing confirms is out as before.
+    far = Observation(THERE, 20.0, 1e3, trial=0, answers=True)
+    fine = replace(far, t=21.0, value=value)
+    before = b.plus(far)
+    b = agreed(before.plus(fine), [before.newest])
+    assert [suspect.row for suspect in b.doubts.suspects] == [15]
