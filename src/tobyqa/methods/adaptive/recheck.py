@@ -39,7 +39,8 @@ def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
     """With those of the doubted readings that the newest one confirms.
 
     It does so if it is as they are, or nearer to them than to what the fit expects: a
-    place that drifts on its own goes on doing so meanwhile. If there are many and none agrees, it is not for the readings to be doubted.
+    place that drifts on its own goes on doing so meanwhile. If there are many and none
+    agrees, it is not for the readings to be doubted.
     """
     fitted, values = b.fitted, b.samples.values
     rows, new = np.array(doubted), b.newest
