@@ -160,7 +160,7 @@ def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(ra
     rng = np.random.default_rng(0)
     x = [*rng.uniform(-1.0, 1.0, size=(12, 2)), THERE]
     values = [float(p @ p) + NOISE * rng.normal() for p in x]
-    b = belief(SampleSet.of(np.array(x), range(13), values), noise=NOISE)
+    b = calm = belief(SampleSet.of(np.array(x), range(13), values), noise=NOISE)
     for t in (18.0, 19.0):
         value = float(THERE @ THERE) + rate * NOISE * (t - 12.0)
         b = b.plus(Observation(THERE, t, value, trial=0, answers=True))
@@ -173,5 +173,11 @@ def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(ra
     far = Observation(THERE, 20.0, 1e3, trial=0, answers=True)
     fine = replace(far, t=21.0, value=value)
     before = b.plus(far)
-    b = agreed(before.plus(fine), [before.newest])
-    assert [suspect.row for suspect in b.doubts.suspects] == [15]
+    after = agreed(before.plus(fine), [before.newest])
+    assert [suspect.row for suspect in after.doubts.suspects] == [15]
+    # Nor does a wrong one confirm what was a little off before it.
+    little = replace(far, t=18.0, value=values[-1] + 30.0 * NOISE)
+    before = calm.plus(little)
+    assert is_doubted(before)
+    after = agreed(before.plus(replace(far, t=19.0)), [before.newest])
+    assert [suspect.row for suspect in after.doubts.suspects] == [13, 14]

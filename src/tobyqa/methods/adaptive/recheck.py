@@ -38,9 +38,9 @@ def looked_again(b: Belief, x: Array | None = None) -> Belief:
 def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
     """With those of the doubted readings that the newest one confirms.
 
-    It does so if it is as they are, or nearer to them than to what the fit expects: a
-    place that drifts on its own goes on doing so meanwhile. If there are many and none
-    agrees, it is not for the readings to be doubted.
+    It does so if they are alike, or nearer to each other than to what the fit expects:
+    a place that drifts on its own goes on doing so meanwhile. If there are many and
+    none agrees, it is not for the readings to be doubted.
     """
     fitted, values = b.fitted, b.samples.values
     rows, new = np.array(doubted), b.newest
@@ -49,7 +49,8 @@ def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
     with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
         errors = np.sqrt(own[rows] + own[new] + error**2)
         apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
-        close = np.maximum(_ALIKE * errors, abs(_seen(b, fitted, new).above))
+        off = np.array([abs(_seen(b, fitted, row).above) for row in (*doubted, new)])
+        close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
     alike = rows if rows.size >= _OFTEN else rows[apart <= close]
     return b.witnessed().believing(*map(int, alike), new) if alike.size else b
 
