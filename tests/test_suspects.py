@@ -176,7 +176,7 @@ def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(ra
     after = agreed(before.plus(fine), [before.newest])
     assert [suspect.row for suspect in after.doubts.suspects] == [15]
     # Nor does a wrong one confirm what was a little off before it.
-    little = replace(far, t=18.0, value=values[-1] + 30.0 * NOISE)
+    little = replace(far, t=18.0, value=values[-1] + 100.0 * NOISE)
     before = calm.plus(little)
     assert is_doubted(before)
     after = agreed(before.plus(replace(far, t=19.0)), [before.newest])
