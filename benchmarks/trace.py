@@ -16,6 +16,8 @@ import sys
 
 import numpy as np
 
+STANDARD = "frozen.py"  # in the place of the standard library, which is not counted
+
 
 class Trace:
     """Counts calls of the package's functions during one `tell`."""
@@ -27,7 +29,7 @@ class Trace:
 
     def __call__(self, frame, event, arg):
         name = frame.f_code.co_filename
-        if not name.startswith(self.package):
+        if not name.startswith(self.package) or name.endswith(STANDARD):
             return
         if event == "call":
             self.depth += 1

@@ -11,7 +11,8 @@ from tobyqa.methods.adaptive.belief import Belief, Place, Plan
 from tobyqa.methods.adaptive.centre import Evidence
 from tobyqa.methods.adaptive.noise import BELIEVED, Noise
 from tobyqa.samples import SampleSet
-from tobyqa.spacetime.fit import Components, fit
+from tobyqa.spacetime.components import Components
+from tobyqa.spacetime.fit import fit
 from tobyqa.state import Task
 from windows import window_of
 

@@ -10,18 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beliefs import THERE, belief
-from tobyqa.methods.adaptive.answer import (
-    answer,
-    expected_excess,
-    recommended,
-    safer,
-)
+from tobyqa.methods.adaptive.answer import answer, recommended, safer
 from tobyqa.methods.adaptive.belief import Place
 from tobyqa.methods.adaptive.centre import Evidence, best_row, witness
-from tobyqa.methods.adaptive.face import lowest
 from tobyqa.methods.adaptive.noise import BELIEVED, GUESSED, Noise
 from tobyqa.samples import SampleSet
-from tobyqa.spacetime.fit import Components, fit
+from tobyqa.spacetime.components import Components
+from tobyqa.spacetime.face import lowest
+from tobyqa.spacetime.fit import fit
+from tobyqa.spacetime.precision import expected_excess
 from windows import Readings, one_each, window_of
 
 NOISE = 0.1

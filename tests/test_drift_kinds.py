@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tobyqa import Adaptive, Optimizer
 from tobyqa.kernels import walk_between, walk_times
-from tobyqa.spacetime.drift import jumps_within
-from tobyqa.spacetime.fit import Components, Jump, fit
+from tobyqa.spacetime.components import Components
+from tobyqa.spacetime.drift import Jump, jumps_within
+from tobyqa.spacetime.fit import fit
 from tobyqa.spacetime.likelihood import improve, limits
 from windows import Readings, one_each, window_of
 

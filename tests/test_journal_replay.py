@@ -17,7 +17,7 @@ import journaled_run
 from test_optimizer import assert_same
 from tobyqa import Optimizer, Paper
 from tobyqa.cli import main
-from tobyqa.course import replayed
+from tobyqa.replay import replayed
 
 
 @contextlib.contextmanager
@@ -127,4 +127,4 @@ def test_the_command_shows_notes_and_progress_and_then_is_quiet(tmp_path, capsys
     said = capsys.readouterr().err
     assert said == f"tobyqa: {path}: its last record is torn and left out\n"
     assert not logging.getLogger("tobyqa").handlers
-    assert not logging.getLogger("tobyqa.course").isEnabledFor(logging.INFO)
+    assert not logging.getLogger("tobyqa.replay").isEnabledFor(logging.INFO)

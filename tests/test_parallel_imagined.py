@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tobyqa.samples import SampleSet
-from tobyqa.spacetime.fit import Components, fit
+from tobyqa.spacetime.components import Components
+from tobyqa.spacetime.fit import fit
 from tobyqa.spacetime.imagined import gradient_covariance_with
 from tobyqa.spacetime.window import window_around
 

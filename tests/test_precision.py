@@ -17,7 +17,9 @@ from tobyqa.kernels import (
     damped_powell_slopes,
     damping,
 )
-from tobyqa.spacetime.fit import Components, Jump, fit
+from tobyqa.spacetime.components import Components
+from tobyqa.spacetime.drift import Jump
+from tobyqa.spacetime.fit import fit
 from windows import Readings, window_of
 
 seeds = st.integers(0, 2**32 - 1)

@@ -10,11 +10,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tobyqa.samples import SampleSet
-from tobyqa.spacetime.fit import Components, fit
+from tobyqa.spacetime.clock import Clock
+from tobyqa.spacetime.components import Components
+from tobyqa.spacetime.fit import fit
 from tobyqa.spacetime.likelihood import bounded, improve, limits, start_components
 from tobyqa.spacetime.window import (
     FARTHEST,
-    Clock,
     coefficients,
     relative_variances,
     window_around,

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from test_kernels import of_all_pairs
 from tobyqa.kernels import damped_linear, damped_powell, integrated_wiener
 from tobyqa.samples import SampleSet
-from tobyqa.spacetime.fit import Components, fit
+from tobyqa.spacetime.components import Components
+from tobyqa.spacetime.fit import fit
 from windows import Readings, window_of
 
 CURVED = Components(2.0, 1.5, -1.0)

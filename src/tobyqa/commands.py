@@ -1,4 +1,4 @@
-"""What a user can change while a search is under way: methods of `Optimizer`."""
+"""What a user can say while a search is under way: methods of `Optimizer`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import logging
 import math
 import operator
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from . import _check
-from .books import Trial
+from .books import ENDS, Trial
 from .changed_setup import checked_fix, checked_free
-from .eventlog import EventLog
+from .eventlog import EventLog, Run
+from .result import Status
 from .setup import Setup
 
 _logger = logging.getLogger(__name__)
-
-
-class Run(Protocol):
-    """Whatever has a log of events."""
-
-    _log: EventLog
 
 
 def checked_ask(setup: Setup, k: int | None) -> int:
@@ -34,6 +29,40 @@ def checked_ask(setup: Setup, k: int | None) -> int:
             "place to place, and one trial waits at a time"
         )
     return count
+
+
+def give_up(self: Run, trial: Trial) -> None:
+    """Wait for a trial no more: its reading will not come.
+
+    It counts neither as a reading nor as a failure, and `maxfev` allows for another one
+    instead. `undo` does not bring it back; a reading that comes after all can be told
+    with its point, ``tell(trial.x, value)``.
+    """
+    if not isinstance(trial, Trial):
+        raise TypeError(f"trial must be what ask() returned, but is {trial!r}")
+    self._log.books.check_waiting(trial)
+    _logger.info("trial %s at %s is given up", trial.id, trial.x)
+    self._log.record({"event": "give_up", "drops": [trial.id]})
+
+
+def stop(self: Run, status: Status = Status.STOPPED) -> None:
+    """End the search from outside; `resume` and `undo` lift it."""
+    if status.name not in ENDS:
+        raise ValueError(
+            f"status must be Status.STOPPED or Status.CALLBACK, but is {status!r}"
+        )
+    self._log.record({"event": "stop", "status": status.name})
+
+
+def undo(self: Run) -> None:
+    """Withdraw the latest reading, failure or change, or ValueError.
+
+    If it answered a trial, that trial is pending again. Trials that went out since are
+    withdrawn as well, unless several were out. The log keeps both.
+    """
+    if not (self._log.books.rows or self._log.books.changes):
+        raise ValueError("there is no reading to withdraw")
+    self._log.record({"event": "undo"})
 
 
 def fix(self: Run, values: Mapping[Any, float] | None = None, **named: float) -> None:

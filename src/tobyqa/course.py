@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +14,7 @@ from .border import Allowed, Border, Question
 from .changed_setup import held, is_seen, without
 from .changes import AMENDMENTS, CHANGES, fixed_after
 from .counting import READINGS, Event
+from .places import Places
 from .rows import Row, amended, observation
 from .sent import Sent, Told
 from .setup import Setup
@@ -24,16 +22,9 @@ from .state import Flight, Observation, Proposal, Standing, Why
 from .waiting import Out
 
 Array = NDArray[np.float64]
-_log = logging.getLogger(__name__)
 
-_ROUNDING = 1e-6  # of the distance from x0, by which a replay may differ elsewhere
 _ATTEMPTS = 8  # at a further point that nobody is measuring yet
-_REPEATS = (  # places that are measured again on purpose
-    Why.START_AGAIN,
-    Why.COMPARISON,
-    Why.RECHECK,
-)
-_PAUSE = 1.0  # seconds between two words about a long replay
+_REPEATS = (Why.START_AGAIN, Why.COMPARISON, Why.RECHECK)  # on purpose
 
 
 class Course:
@@ -47,8 +38,7 @@ class Course:
     proposal: Proposal
     state: Standing
     _search: Search
-    _points: dict[bytes, Array]  # those measured, by their z
-    _places: dict[bytes, Array]  # their z, by what the user set
+    _places: Places  # those measured
 
     def __init__(self, setup: Setup) -> None:
         self._first = setup
@@ -57,7 +47,7 @@ class Course:
         self._waiting: dict[int, Out] = {}
         self._trial: int | None = None  # in which the proposal went out
         self._next: Question | None = None  # where the proposal is, once it is asked
-        self._heard: dict[int, Observation] = {}  # all readings that it is to learn of
+        self._heard: set[int] = set()  # rows of all readings that it is to learn of
         self._sent = Sent()  # to this search, in its variables
         self.rows: list[Row] = []
         self.taken = 0  # events of the log that it has come through, withdrawn or not
@@ -115,7 +105,8 @@ class Course:
         x, (place, is_own, *_) = event["x"], self._question
         is_further = event.get("beside") == "further"
         z = place.z if np.array_equal(x, place.x) else self._z(x, event)
-        is_next = not is_further and _is_same_place(z, place.z, self.setup.task.x0)
+        x0 = self.setup.task.x0
+        is_next = not is_further and waiting.is_same_place(z, place.z, x0)
         if not is_further:
             self._trial = event["id"] if is_next and is_own else None
         why = Why.__members__.get(str(event.get("why")), Why.STEP)
@@ -127,7 +118,7 @@ class Course:
 
     def _z(self, x: Array, event: Event) -> Array:
         """z of a trial; of one beside others that of its place, if that is known."""
-        known = self._places.get(x.tobytes()) if "beside" in event else None
+        known = self._places.z(x) if "beside" in event else None
         return self.setup.space.to_search(x) if known is None else known
 
     def _recognise(self) -> None:
@@ -142,7 +133,7 @@ class Course:
 
     def _read(self, event: Event, *, is_heard: bool) -> None:
         at = None if event["id"] is None else self._waiting[event["id"]]
-        answers = at is not None and self._answers(at)
+        answers = at is not None and waiting.answers(self._waiting, at, self._trial)
         if at is not None:
             self._waiting = waiting.without(self._waiting, [at.id])
         seen = observation(event, None if at is None else at.x, answers)
@@ -152,18 +143,9 @@ class Course:
         self.rows.append(Row(seen, accepted, self._centre(), self.state.gauges))
         if not seen.failed:
             if is_heard:
-                self._heard[row] = seen
-            allowed = self._border.allowed
-            self._border, self._next = self._border.read(seen.x, seen.value), None
-            if is_heard and self._border.allowed is not allowed:
-                self._narrow()
-
-    def _answers(self, at: Out) -> bool:
-        """Whether a trial is the proposal, or measures the same place beside it."""
-        own = self._waiting.get(-1 if self._trial is None else self._trial)
-        if own is None or not at.has_company:
-            return at.id == self._trial
-        return np.array_equal(at.x, own.x)
+                self._heard.add(row)
+            border = self._border.read(seen.x, seen.value)
+            self._move_border(border, is_heard=is_heard)
 
     def _hear(self, seen: Observation, at: Out | None, row: int) -> bool:
         """Let the method know of a row of the history, if it is one for it.
@@ -181,8 +163,7 @@ class Course:
         # The z of a trial, not of its x: a place that is measured again is the same
         # one, bit by bit.
         z = self.setup.space.to_search(seen.x) if at is None else at.z
-        self._points[z.tobytes()] = seen.x
-        self._places[seen.x.tobytes()] = z
+        self._places.add(z, seen.x)
         value = self.setup.space.value_to_search(seen.value)
         flight = None if at is None else at.company
         self._send(replace(seen, x=z, value=value, flight=flight), row)
@@ -191,7 +172,7 @@ class Course:
     def _centre(self) -> Array:
         """The centre in the user's variables: the point measured, if it is one."""
         z = self.state.centre_point
-        x = self._points.get(z.tobytes())
+        x = self._places.x(z)
         # A copy: a row of the table would keep that whole table alive.
         return self.setup.space.unrounded(z) if x is None else x.copy()
 
@@ -229,16 +210,11 @@ class Course:
         self.rows[row] = amended(self.rows[row], value)
         if row not in self._heard:
             return
-        seen = self.rows[row].seen
-        self._heard[row] = seen
-        if seen.failed:
-            del self._heard[row]
+        if self.rows[row].seen.failed:
+            self._heard.remove(row)
         value = self.setup.space.value_to_search(value)
         self._sent.amend(row, value)
-        allowed = self._border.allowed
-        self._border, self._next = self._amended_border(row), None
-        if self._border.allowed is not allowed:
-            self._narrow()  # or widen
+        self._move_border(self._amended_border(row), is_heard=True)
         if (place := self._sent.place_of(row)) is not None:
             setup, border = self._bordered(self.setup)
             search = setup.searcher.amended(setup.task, self.state, place, value)
@@ -252,11 +228,13 @@ class Course:
         is_latest = all(later.seen.failed for later in self.rows[row + 1 :])
         return self._border.amended(x, there, is_there=is_latest)
 
-    def _narrow(self) -> None:
-        """Within what a reading beyond the limit has left; without a model, from the
-        safe place on.
+    def _move_border(self, border: Border, *, is_heard: bool) -> None:
+        """Within what a reading beyond the limit has left, or a better one has given
+        back; without a model, from the safe place on.
         """
-        if not self._continue(self.setup):
+        is_other = border.allowed is not self._border.allowed
+        self._border, self._next = border, None
+        if is_heard and is_other and not self._continue(self.setup):
             task = replace(self.setup.task, x0=self._border.allowed.safe.z)
             self._begin_anew(replace(self.setup, task=task))
 
@@ -279,22 +257,22 @@ class Course:
 
         Where the search has come to ask for something else, a reading is no answer.
         """
-        sent, points, places = self._sent.as_amended(), self._points, self._places
+        sent, places = self._sent.as_amended(), self._places
         self._begin(setup)
-        self._points, self._places = points, places
+        self._places = places
         for seen, row, wanted in sent:
             if seen is not None and seen.answers:
-                is_it = _is_same_place(wanted, self.proposal.x, setup.task.x0)
-                self._send(replace(seen, answers=is_it), row)
-            else:
-                self._send(seen, row)
+                is_it = waiting.is_same_place(wanted, self.proposal.x, setup.task.x0)
+                seen = replace(seen, answers=is_it)
+            self._send(seen, row)
 
     def _begin_anew(self, setup: Setup) -> None:
         """Begin again, in other variables; what was read is known from the start."""
         setup, self._border = self._bordered(setup)
         self._begin(setup)
-        for row, seen in self._heard.items():
-            self._hear(replace(seen, trial=None, answers=False), None, row)
+        for row in sorted(self._heard):
+            seen = replace(self.rows[row].seen, trial=None, answers=False)
+            self._hear(seen, None, row)
         self._waiting = {
             key: out.anew(setup.space.to_search(out.x))
             for key, out in self._waiting.items()
@@ -309,8 +287,8 @@ class Course:
 
     def _begin(self, setup: Setup) -> None:
         z0 = setup.task.x0
-        x0 = setup.space.to_user(z0)
-        self._points, self._places = {z0.tobytes(): x0}, {x0.tobytes(): z0}
+        self._places = Places()
+        self._places.add(z0, setup.space.to_user(z0))
         self._sent = Sent()
         self._start(setup, setup.searcher.begin(setup.task))
 
@@ -318,61 +296,3 @@ class Course:
         self.setup, self._search = setup, search
         self.proposal, self.state = next(search)
         self._trial = self._next = None
-
-
-def replayed(setup: Setup, live: Sequence[Event]) -> Course:
-    """The search after all these events, from its beginning.
-
-    What its method cannot take in, it is not told: the reading stays in the history,
-    and a warning says so. Where that happens follows from the events, so every replay
-    makes the same of them.
-    """
-    unheard: set[int] = set()
-    while True:
-        course, place = Course(setup), 0
-        words = _Words(len(live))
-        try:
-            for place, event in enumerate(live):
-                course.take(event, is_heard=place not in unheard)
-                words.say(place)
-        except MemoryError:
-            raise
-        except Exception as error:
-            if place in unheard:
-                raise
-            unheard.add(place)
-            event = live[place]
-            _log.warning(
-                "the method cannot take in %s, which is left out: %s: %s",
-                f"the change {event['event']!r}"
-                if event["event"] in CHANGES
-                else f"the reading of trial {event.get('id')}",
-                type(error).__name__,
-                error,
-            )
-        else:
-            return course
-
-
-class _Words:
-    """What is said of a replay that takes long."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._last = total, time.monotonic()
-
-    def say(self, place: int) -> None:
-        now = time.monotonic()
-        if now - self._last >= _PAUSE:
-            self._last = now
-            _log.info("reopening the run: %d of %d events", place + 1, self._total)
-
-
-def _is_same_place(x: Array, y: Array, x0: Array) -> bool:
-    """Whether a trial in the log is what the method proposes now.
-
-    On another machine a replay differs by rounding. Another version of the method may
-    propose something else altogether, which the trial's reading is no answer to.
-    """
-    if x is y or np.array_equal(x, y):
-        return True
-    return bool(np.abs(x - y).max() <= _ROUNDING * np.abs(x - x0).max())

@@ -11,15 +11,16 @@ import logging
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from . import _check
-from .books import ENDS, Books, Trial, checked_events
+from .books import Books, Trial, checked_events
 from .counting import WITHDRAWABLE, Event, counting
-from .course import Course, replayed
+from .course import Course
 from .journal import Journal, StrPath
+from .replay import replayed
 from .result import Status
 from .setup import Clock, Setup, stored_setup
 
@@ -224,28 +225,6 @@ class EventLog:
             )
         return self.books.pending[:k]
 
-    def give_up(self, trial: Trial) -> None:
-        """Wait for a trial no more."""
-        if not isinstance(trial, Trial):
-            raise TypeError(f"trial must be what ask() returned, but is {trial!r}")
-        self.books.check_waiting(trial)
-        _log.info("trial %s at %s is given up", trial.id, trial.x)
-        self.record({"event": "give_up", "drops": [trial.id]})
-
-    def stop(self, status: Status) -> None:
-        """End the search from outside."""
-        if status.name not in ENDS:
-            raise ValueError(
-                f"status must be Status.STOPPED or Status.CALLBACK, but is {status!r}"
-            )
-        self.record({"event": "stop", "status": status.name})
-
-    def undo(self) -> None:
-        """Withdraw the latest reading, failure or change, or raise ValueError."""
-        if not (self.books.rows or self.books.changes):
-            raise ValueError("there is no reading to withdraw")
-        self.record({"event": "undo"})
-
     def begin_journal(self, path: StrPath | None) -> None:
         """From now on events go into a new file as well; None: there is none."""
         if path is not None:
@@ -306,3 +285,9 @@ class EventLog:
                 "clock"
             )
         return self.books.default_time()
+
+
+class Run(Protocol):
+    """Whatever has a log of events."""
+
+    _log: EventLog

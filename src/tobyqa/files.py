@@ -10,7 +10,7 @@ from typing import Any
 from . import _check
 from .books import RecordError
 from .counting import counting
-from .eventlog import EventLog
+from .eventlog import EventLog, Run
 from .journal import Journal, StrPath, read, write
 from .lines import Log, differences, read_header
 from .setup import (
@@ -41,8 +41,14 @@ def begin_with(
         log.record(event)
 
 
-def save(log: EventLog, path: StrPath) -> None:
-    """Write a run to a file; its own journal has everything already."""
+def save(self: Run, path: StrPath) -> None:
+    """Write the whole run to a file, which may be one that was saved before.
+
+    Of clocks only `time.time` is saved: hand another to `load` again. A run's own
+    journal has everything already and is left alone; any other journal, and a saved run
+    that has been continued since, is not overwritten: JournalError.
+    """
+    log = self._log
     if log.journal is None or not log.journal.is_file(path):
         write(path, log.setup.header(), log.events)
 

@@ -140,8 +140,7 @@ def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
     V, log_det = _pseudo_inverse(X_w.T @ X_w)
     beta = V @ (V.T @ (X_w.T @ y_w))
     residual = y_w - X_w @ beta
-    with np.errstate(over="ignore"):
-        square = min(float(residual @ residual), _LARGEST_SQUARE)
+    square = min(float(np.vdot(residual, residual)), _LARGEST_SQUARE)
     log_nu, cost = _noise(square, spare, spread)
     lam, _ = lapack.dtrtrs(L, residual, lower=1, trans=1)
     scale = math.exp(-0.5 * log_nu)
@@ -199,11 +198,11 @@ def _noise(square: float, spare: int, spread: float) -> tuple[float, float]:
     The first two terms are the likelihood profiled over the noise, the last one trusts
     the assumed level.
     """
-    x = 0.0
+    x, square_of_spread = 0.0, spread**2
     for _ in range(30):
         weight = square * math.exp(-x)
-        slope = spare - weight + 2.0 * x / spread**2
-        step = slope / (weight + 2.0 / spread**2)
+        slope = spare - weight + 2.0 * x / square_of_spread
+        step = slope / (weight + 2.0 / square_of_spread)
         x -= max(-1.0, min(1.0, step))
         if abs(step) < 1e-9:
             break

@@ -11,8 +11,7 @@ from .books import Trial
 from .eventlog import EventLog
 from .journal import StrPath, holds_run
 from .methods import DEFAULT
-from .outcome import progress_of, result_of, run_rows
-from .remarks import after_reading, after_value
+from .outcome import progress_of, remark, result_of, run_rows
 from .result import Result, Status
 from .setup import Clock, checked_clock, checked_setup
 from .shown import as_html, as_text
@@ -207,8 +206,7 @@ class Optimizer:
         event = self._log.reading(trial, value, t, sigma)
         self._log.record(event)
         if event["event"] == "tell":
-            after_reading(self._log.setup.space, self._log.course.rows)
-            after_value(self._log.course.rows, self._noise)
+            remark(self._log)
 
     def tell_failed(
         self, trial: Trial, reason: str = "", t: float | None = None
@@ -216,27 +214,7 @@ class Optimizer:
         """Say that a measurement failed; the search goes on with another point."""
         self._log.record(self._log.failure(trial, reason, t))
 
-    def give_up(self, trial: Trial) -> None:
-        """Wait for a trial no more: its reading will not come.
-
-        It counts neither as a reading nor as a failure, and `maxfev` allows for another
-        one instead. `undo` does not bring it back; a reading that comes after all can
-        be told with its point, ``tell(trial.x, value)``.
-        """
-        self._log.give_up(trial)
-
-    def stop(self, status: Status = Status.STOPPED) -> None:
-        """End the search from outside; `resume` and `undo` lift it."""
-        self._log.stop(status)
-
-    def undo(self) -> None:
-        """Withdraw the latest reading, failure or change, or ValueError.
-
-        If it answered a trial, that trial is pending again. Trials that went out since
-        are withdrawn as well, unless several were out. The log keeps both.
-        """
-        self._log.undo()
-
+    give_up, stop, undo = commands.give_up, commands.stop, commands.undo
     fix, free, extend, set = commands.fix, commands.free, commands.extend, commands.set_
     correct, withdraw = commands.correct, commands.withdraw
     fixed = property(commands.fixed)
@@ -309,10 +287,6 @@ class Optimizer:
     def _repr_html_(self) -> str:
         return as_html(run_rows(self._log))
 
-    def _noise(self) -> float:
-        """Of a reading, as the method sees it by now."""
-        return self._log.setup.searcher.estimate(self._state, quick=True).noise_std
-
     @property
     def _state(self) -> Standing:
         return self._log.course.state
@@ -325,14 +299,7 @@ class Optimizer:
         """The part of `result` that is cheap enough to look at after every reading."""
         return progress_of(self._log)
 
-    def save(self, path: StrPath) -> None:
-        """Write the whole run to a file, which may be one that was saved before.
-
-        Of clocks only `time.time` is saved: hand another to `load` again. A run's own
-        journal has everything already and is left alone; any other journal, and a saved
-        run that has been continued since, is not overwritten: JournalError.
-        """
-        files.save(self._log, path)
+    save = files.save
 
     @classmethod
     def load(cls, path: StrPath, *, clock: Clock | None = None) -> Optimizer:

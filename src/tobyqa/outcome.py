@@ -10,6 +10,7 @@ import numpy as np
 
 from .certainty import confidence, suspects_of, weighed
 from .eventlog import EventLog
+from .remarks import after_reading
 from .result import DriftCurve, Result
 from .rows import history
 from .shown import Rows, answer_rows, point_texts
@@ -61,6 +62,16 @@ def progress_of(log: EventLog) -> Result:
         nfev=log.books.answered,
         nit=state.iterations,
     )
+
+
+def remark(log: EventLog) -> None:
+    """Say what there is to be said of the latest reading."""
+    method, course = log.setup.searcher, log.course
+
+    def noise() -> float:
+        return method.estimate(course.state, quick=True).noise_std
+
+    after_reading(log.setup.space, course.rows, noise)
 
 
 def run_rows(log: EventLog) -> Rows:

@@ -43,8 +43,10 @@ def small_budget(maxfev: int, needed: int) -> str:
     )
 
 
-def after_reading(space: Space, rows: Sequence[Row]) -> None:
-    """Log the latest reading; warn if it completes a set that shows poor scales."""
+def after_reading(
+    space: Space, rows: Sequence[Row], noise: Callable[[], float]
+) -> None:
+    """Log the latest reading; warn of poor scales, and of a sensor that looks stuck."""
     seen = rows[-1].seen
     if _log.isEnabledFor(logging.INFO):
         said = {"names": space.names, "units": [v.unit for v in space.variables]}
@@ -62,9 +64,10 @@ def after_reading(space: Space, rows: Sequence[Row]) -> None:
         start = next(o.x for o in taken if o.asked)
         if text := unequal_effects(start, points, np.array(values), space.names):
             caution(text)
+    _after_value(rows, noise)
 
 
-def after_value(rows: Sequence[Row], noise: Callable[[], float]) -> None:
+def _after_value(rows: Sequence[Row], noise: Callable[[], float]) -> None:
     """Warn in the log, once, when the sensor begins to look stuck."""
     read = (row.seen.value for row in reversed(rows) if not row.seen.failed)
     if not is_repeating(read):

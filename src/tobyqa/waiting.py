@@ -12,6 +12,8 @@ from .state import Flight
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 1e-6  # of the distance from x0, by which a replay may differ elsewhere
+
 
 @dataclass(frozen=True)
 class Out:
@@ -61,6 +63,25 @@ def at(waiting: Waiting, x: Array) -> Out | None:
     return None
 
 
+def answers(waiting: Waiting, trial: Out, proposal: int | None) -> bool:
+    """Whether a trial is the proposal, or measures the same place beside it."""
+    own = waiting.get(-1 if proposal is None else proposal)
+    if own is None or not trial.has_company:
+        return trial.id == proposal
+    return np.array_equal(trial.x, own.x)
+
+
 def is_taken(waiting: Waiting, x: Array) -> bool:
     """Whether any of them is at a point."""
     return any(np.array_equal(out.x, x) for out in waiting.values())
+
+
+def is_same_place(x: Array, y: Array, x0: Array) -> bool:
+    """Whether a trial in the log is what the method proposes now.
+
+    On another machine a replay differs by rounding. Another version of the method may
+    propose something else altogether, which the trial's reading is no answer to.
+    """
+    if x is y or np.array_equal(x, y):
+        return True
+    return bool(np.abs(x - y).max() <= _ROUNDING * np.abs(x - x0).max())

@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @contextlib.contextmanager
 def _spoken_log() -> Iterator[None]:
     """Warnings of the package, and how a long replay gets on, as lines for people."""
-    package, replay = logging.getLogger("tobyqa"), logging.getLogger("tobyqa.course")
+    package, replay = logging.getLogger("tobyqa"), logging.getLogger("tobyqa.replay")
     handler, level = logging.StreamHandler(sys.stderr), replay.level
     handler.setFormatter(logging.Formatter("tobyqa: %(message)s"))
     package.addHandler(handler)

@@ -22,11 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from ..gls import Solution
 from ..kernels import walk_between, walk_times, wiener_between, wiener_times
-from .window import Clock, Window
+from .clock import Clock
+from .window import Window
 
 Array = NDArray[np.float64]
 
@@ -54,9 +55,23 @@ class Drift:
 
     def between(self, s: Array, t: Array) -> Array:
         """Between two lists of times, (|s|, |t|)."""
-        kernel = walk_between if self.walks else wiener_between
-        K = self.q2 * kernel(self.clock.t(s), self.clock.t(t))
+        return self._between(s, self.clock.t(s), t, self.clock.t(t))
+
+    def with_readings(self, times: Array, window: Window) -> Array:
+        """Between a list of times and the readings of a window, (|times|, m)."""
+        return self._between(times, self.clock.t(times), window.times, window.t)
+
+    def _between(self, s: Array, t_s: Array, t: Array, t_t: Array) -> Array:
+        K = self.q2 * (walk_between if self.walks else wiener_between)(t_s, t_t)
         return K + steps(s, self.jumps) @ steps(t, self.jumps).T if self.jumps else K
+
+    def add_to(self, K: Array, window: Window) -> None:
+        """Add the covariance of a window's readings to a matrix, in its place."""
+        W = window.walk if self.walks else window.wiener
+        blas.daxpy(W.ravel(), K.ravel(), a=self.q2)  # no matrix for the product
+        if self.jumps:
+            S = steps(window.times, self.jumps)
+            K += S @ S.T
 
     def variance(self, times: Array) -> Array:
         """Of each time with itself."""
@@ -66,11 +81,13 @@ class Drift:
 
     def mean(self, window: Window, lam: Array) -> Array:
         """At the readings of a window whose solution is `lam`."""
-        product = walk_times if self.walks else wiener_times
-        return np.asarray(self.q2 * product(window.t, lam) + self.jumped(window, lam))
+        mean = self.q2 * (walk_times if self.walks else wiener_times)(window.t, lam)
+        return np.asarray(mean + self.jumped(window, lam))
 
     def jumped(self, window: Window, lam: Array) -> Array:
         """The part of it that the jumps are."""
+        if not self.jumps:
+            return np.zeros_like(lam)
         S = steps(window.times, self.jumps)
         return np.asarray(S @ (S.T @ lam))
 
@@ -125,5 +142,7 @@ def likely_jump(window: Window, solution: Solution) -> Jump | None:
 
 def jumps_within(window: Window, jumps: tuple[Jump, ...]) -> tuple[Jump, ...]:
     """Those that a window has readings before and after."""
+    if not jumps:
+        return ()
     first, last = window.frame.clock.times[[0, -1]]
     return tuple(jump for jump in jumps if first < jump.time <= last)

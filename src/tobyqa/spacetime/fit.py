@@ -12,14 +12,13 @@ See `window` for u, theta, t, y and age, `gls` for the solution and its function
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
 from .. import gls
+from ..frozen import cached_property
 from ..kernels import (
     damped_linear,
     damped_linear_variance,
@@ -30,42 +29,14 @@ from ..kernels import (
     damped_powell_variance,
     damping,
 )
-from .drift import Drift, Jump, jumps_within, steps
+from .components import Components, drift_of
+from .drift import Drift
 from .window import Window
 
 Array = NDArray[np.float64]
 Functional = tuple[Array, Array, Array]  # k, v, x of `gls`, one per row
 
 _MISFIT = 3.0  # mean square of the residuals from which on a fit is not believed
-
-
-@dataclass(frozen=True)
-class Components:
-    """How curved, how far so, how restless: logarithms, relative to the noise."""
-
-    log_a: float  # curvature per region
-    log_l: float  # length of quadratic behaviour, in regions
-    log_q: float  # wandering of the drift per spacing
-    log_b: float = -math.inf  # how the drift differs over a region, per spacing
-    walks: bool = False  # the drift has no slope, only steps
-    jumps: tuple[Jump, ...] = ()  # of the baseline
-
-    @property
-    def interacts(self) -> bool:
-        """Whether the drift depends on the place."""
-        return self.log_b > -math.inf
-
-    def rescaled(self, size: float, noise: float = 1.0) -> Components:
-        """Of the same function, from a region and in a unit of noise so many times."""
-        log, louder = math.log(size), math.log(noise)
-        return replace(
-            self,
-            log_a=self.log_a + 2.0 * log - louder,
-            log_l=self.log_l - log,
-            log_q=self.log_q - louder,
-            log_b=self.log_b + log - louder,
-            jumps=tuple(Jump(time, height / noise) for time, height in self.jumps),
-        )
 
 
 @dataclass(frozen=True)
@@ -191,7 +162,23 @@ class Fit:
         return damping(self.window.squares, self._length)
 
     def _curved(self, U: Array) -> Functional:
-        """The curved part and the slope at rows of U."""
+        """The curved part and the slope at rows of U, not to be written to.
+
+        The latest single position is kept: each new reading is looked at repeatedly.
+        """
+        if len(U) > 1:
+            return self._curved_at(U)
+        place = U.tobytes()
+        if place not in self._latest:
+            self._latest.clear()
+            self._latest[place] = self._curved_at(U)
+        return self._latest[place]
+
+    @cached_property
+    def _latest(self) -> dict[bytes, Functional]:
+        return {}
+
+    def _curved_at(self, U: Array) -> Functional:
         squares = np.einsum("ij,ij->i", U, U)
         near = damping(squares, self._length)
         k = damped_powell(U @ self.window.U.T, near, self._damping, self._length)
@@ -208,8 +195,9 @@ class Fit:
         """Readings without their noise, at rows of U and these times."""
         window = self.window
         k, v, x = self._curved(U)
+        x = x.copy()
         x[:, 0], x[:, -1] = 1.0, window.frame.clock.theta(times)
-        k += self._drift.between(times, window.times)
+        k = k + self._drift.with_readings(times, window)
         v = v + self._drift.variance(times)
         if self.components.interacts:
             grown = math.exp(self.components.log_b) * window.frame.age(times)
@@ -241,7 +229,7 @@ class Fit:
     def drift_since(self, time: Array, then: Array) -> tuple[Array, Array]:
         """Drift between `then`, one time, and others, and its standard error."""
         window, drift, clock = self.window, self._drift, self.window.frame.clock
-        k = drift.between(time, window.times) - drift.between(then, window.times)
+        k = drift.with_readings(time, window) - drift.with_readings(then, window)
         v = drift.variance(time) + drift.variance(then)
         v -= 2.0 * drift.between(time, then)[:, 0]
         return self._of_time(k, v, clock.theta(time) - clock.theta(then))
@@ -295,13 +283,6 @@ class Fit:
         return None if longer is None else Fit(window, self.components, longer)
 
 
-def drift_of(window: Window, components: Components) -> Drift:
-    """The drift by the clock of a window; jumps outside of it are none."""
-    jumps = jumps_within(window, components.jumps)
-    q2 = math.exp(2.0 * components.log_q)
-    return Drift(q2, components.walks, jumps, window.frame.clock)
-
-
 def fit(window: Window, components: Components, spread: float) -> Fit | None:
     """Fit the window; None if no jitter makes the covariance definite.
 
@@ -310,18 +291,10 @@ def fit(window: Window, components: Components, spread: float) -> Fit | None:
     """
     length = math.exp(components.log_l)
     K = math.exp(2.0 * components.log_a) * window.curved(length)
-    drift = drift_of(window, components)
-    # In place: K += q^2 W without a matrix for the product.
-    W = window.walk if drift.walks else window.wiener
-    blas.daxpy(W.ravel(), K.ravel(), a=drift.q2)
-    if drift.jumps:
-        S = steps(window.times, drift.jumps)
-        K += S @ S.T
+    drift_of(window, components).add_to(K, window)
     if components.interacts:
         e = damping(window.squares, length) * math.exp(components.log_b) * window.age
         K += damped_linear(window.gram, e, e, length)
-    m, n = window.U.shape
-    X = np.empty((m, n + 2), order="F")
-    X[:, 0], X[:, 1:-1], X[:, -1] = 1.0, window.U, window.theta
+    X = window.columns.copy(order="F")
     solution = gls.solve(K, window.variances, X, window.y, spread)
     return None if solution is None else Fit(window, components, solution)

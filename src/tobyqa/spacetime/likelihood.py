@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
+from ..frozen import replace
+from .components import Components
 from .drift import jumps_within, likely_jump
-from .fit import Components, Fit, fit
+from .fit import Fit, fit
 from .window import Window
 
 Limits = Mapping[str, tuple[float, float]]
@@ -60,10 +61,11 @@ def limits(drift: str, length: str) -> Limits:
 
 def bounded(components: Components, within: Limits) -> Components:
     """The components, moved into the limits."""
+    has_b = components.interacts
     values = {
         name: min(max(getattr(components, name), low), high)
         for name, (low, high) in within.items()
-        if components.interacts or name != "log_b"
+        if has_b or name != "log_b"
     }
     if components.walks:
         values["log_q"] = min(values["log_q"], _LARGEST_STEPS)

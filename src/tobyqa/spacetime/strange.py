@@ -52,8 +52,8 @@ def of_newest(
     `mean` and `v` are what the fit expects, without the reading's own noise.
     """
     scale = math.sqrt(fitted.nu)
-    everything = np.append(fitted.window.y, y)
-    w = float(np.ptp(everything)) / scale
+    others = fitted.window.y
+    w = (max(float(others.max()), y) - min(float(others.min()), y)) / scale
     return strangeness(y / scale - mean, v + own, freedom(fitted, spread), w)
 
 

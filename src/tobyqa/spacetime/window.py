@@ -13,15 +13,17 @@ y        readings above the centre's, in units of the assumed noise
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..frozen import cached_property, replace
 from ..kernels import damped_powell, damping, integrated_wiener, walk_between
 from ..samples import SampleSet
+from .clock import LONGEST_TIME, Clock, clipped
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -29,51 +31,9 @@ Rows = NDArray[np.int64]
 FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
 _NEAR = 2.0  # regions
 _EDGE = 1.1  # regions; rounding and old steps reach a little beyond one
-_LONGEST_PAUSE = 1000.0  # usual gaps between readings
-_LONGEST_TIME = 1e30  # spacings; its cube is still a number
 _LARGEST_FIT = 1000  # readings in the final, wider fit
+_LENGTHS_KEPT = 3  # matrices as large as the fit
 _SMALLEST_WINDOW = 150  # few variables need as many readings to know the drift
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How a window counts time."""
-
-    times: Array  # of its readings, ascending
-    now: float  # time of the newest reading
-    spacing: float
-    longest: float  # pause that counts in full, in the user's time
-    with_pauses: Array | None  # t at `times`, where there are longer ones
-
-    @staticmethod
-    def of(times: Array, spacing: float) -> Clock:
-        ordered = np.sort(times)
-        gaps = np.diff(ordered)
-        longest = _LONGEST_TIME * spacing
-        if gaps.any():
-            longest = min(_LONGEST_PAUSE * float(np.median(gaps[gaps > 0.0])), longest)
-        t = None
-        if (gaps > longest).any():
-            t = np.append(0.0, np.cumsum(np.minimum(gaps, longest) / spacing))
-        return Clock(ordered, float(times[-1]), spacing, longest, t)
-
-    def theta(self, times: Array) -> Array:
-        span = float(self.times[-1] - self.times[0]) or 1.0
-        longest = _LONGEST_TIME * span
-        return np.asarray(np.clip(times - self.now, -longest, longest) / span)
-
-    def t(self, times: Array) -> Array:
-        """Before the window began the drift is taken to be straight.
-
-        Long pauses count in part only: the variance of the wandering grows with the
-        cube of t, and would leave the readings after it no digits.
-        """
-        first, last = self.times[0], self.times[-1]
-        if self.with_pauses is None:
-            t = np.clip(times - first, 0.0, last - first + self.longest)
-            return np.asarray(t / self.spacing)
-        late = np.clip(times - last, 0.0, self.longest) / self.spacing
-        return np.asarray(np.interp(times, self.times, self.with_pauses) + late)
 
 
 @dataclass(frozen=True)
@@ -97,12 +57,17 @@ class Frame:
         return np.asarray(self.x + self.B @ u)
 
     def age(self, times: Array) -> Array:
-        longest = _LONGEST_TIME * self.clock.spacing
-        age = np.clip(times - self.start, -longest, longest)
+        longest = LONGEST_TIME * self.clock.spacing
+        age = clipped(times - self.start, -longest, longest)
         return np.asarray(age / self.clock.spacing)
 
     def y(self, values: Array) -> Array:
-        return np.clip((values - self.level) / self.noise, -1e9, 1e9)
+        return clipped((values - self.level) / self.noise, -1e9, 1e9)
+
+    def reading(self, samples: SampleSet, row: int) -> tuple[float, float]:
+        """One reading in these units, and the variance of its noise."""
+        own = relative_variances(samples.sigmas[[row]], self.noise)
+        return float(self.y(samples.values[[row]])[0]), float(own[0])
 
     def seen(self, samples: SampleSet, rows: Rows) -> dict[str, Any]:
         """Readings in these units: what a window is made of."""
@@ -146,6 +111,14 @@ class Window:
         return np.asarray(self.squares <= _EDGE**2)
 
     @cached_property
+    def columns(self) -> Array:
+        """What is not penalised: the level, the slopes in space and in time."""
+        m, n = self.U.shape
+        X = np.empty((m, n + 2), order="F")
+        X[:, 0], X[:, 1:-1], X[:, -1] = 1.0, self.U, self.theta
+        return X
+
+    @cached_property
     def gram(self) -> Array:
         """u_i.u_j."""
         return np.asarray(self.U @ self.U.T)
@@ -159,12 +132,18 @@ class Window:
         return walk_between(self.t, self.t)
 
     def curved(self, length: float) -> Array:
-        """Powell's kernel, damped over `length`; made anew only for another one."""
-        if length not in self._curved:
-            self._curved.clear()
+        """Powell's kernel, damped over `length`; the latest ones are kept.
+
+        A line search comes back to the length that it began with.
+        """
+        known = self._curved.pop(length, None)
+        if known is None:
+            if len(self._curved) >= _LENGTHS_KEPT:
+                del self._curved[next(iter(self._curved))]
             e = damping(self.squares, length)
-            self._curved[length] = damped_powell(self.gram, e, e, length)
-        return self._curved[length]
+            known = damped_powell(self.gram, e, e, length)
+        self._curved[length] = known
+        return known
 
     @cached_property
     def _curved(self) -> dict[float, Array]:
@@ -193,6 +172,16 @@ class Window:
             for name, more in last.items()
         }
         return replace(self, **grown, extended=self.extended + 1)
+
+
+def log_axis(B: Array) -> float:
+    """Logarithm of the axes of a region, on average."""
+    return float(np.linalg.slogdet(B)[1]) / len(B)
+
+
+def mean_axis(B: Array) -> float:
+    """Geometric mean of the axes of a region: its size."""
+    return math.exp(log_axis(B))
 
 
 def coefficients(n: int) -> int:
@@ -265,4 +254,4 @@ def relative_variances(sigmas: Array, noise: float) -> Array:
     if not known.any():
         return np.ones(sigmas.size)
     ratio = np.where(known, sigmas / noise, 1.0)
-    return np.asarray(np.clip(ratio, 1e-6, 1e6) ** 2)
+    return np.asarray(clipped(ratio, 1e-6, 1e6) ** 2)

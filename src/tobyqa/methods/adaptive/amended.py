@@ -10,7 +10,7 @@ import numpy as np
 
 from ...result import Status
 from ...samples import SampleSet
-from ...spacetime.fit import Components
+from ...spacetime.components import Components
 from ...spacetime.likelihood import start_components
 from .belief import PATIENT, Belief, Place
 from .centre import Evidence, witness

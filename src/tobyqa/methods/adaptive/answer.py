@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 
 from ...polyhedron import Polyhedron
 from ...result import CURVE_POINTS, DriftCurve
+from ...spacetime.face import lowest
 from ...spacetime.fit import Fit
+from ...spacetime.precision import INSIDE, precision, refined
 from ...spacetime.surface import FitSurface
 from ...state import Estimate
 from .belief import Belief
 from .centre import best_row, explains_readings
-from .face import Face, lowest
 from .noise import Noise
-from .precision import precision, refined
 
 Array = NDArray[np.float64]
 _Answer = tuple[Fit, Array]  # a fit and a position in its region
 
-_INSIDE = 0.5  # regions; a minimum farther out is not believed
 _JUDGED_WITHIN = 2.0  # regions; a fit says little of what is farther out
 
 
@@ -35,7 +34,7 @@ def recommended(fitted: Fit, noise: Noise, area: Polyhedron | None) -> Array:
     there and look; an answer is not looked at.
     """
     face = lowest(fitted, area)
-    is_inside = face.is_minimum and face.u @ face.u < _INSIDE**2
+    is_inside = face.is_minimum and face.u @ face.u < INSIDE**2
     is_believed = is_inside and explains_readings(fitted, noise)
     return refined(face, area) if is_believed else np.zeros_like(face.u)
 
@@ -69,7 +68,9 @@ def _latest(b: Belief) -> _Answer:
     """The answer by what lies around the centre."""
     wide = b.wide_fit(b.centre)
     row = best_row(wide, b.evidence, b.noise, cautious=b.s.caution, area=b.task.area)
-    wide = b.wide_fit(int(wide.window.rows[row]))
+    centre = int(wide.window.rows[row])
+    if centre != b.centre:
+        wide = b.wide_fit(centre)
     return wide, recommended(wide, b.noise, b.task.area)
 
 
@@ -91,29 +92,6 @@ def safer(judge: Fit, answers: list[_Answer]) -> _Answer:
 def _point(answer: _Answer) -> Array:
     fitted, u = answer
     return fitted.window.frame.point(u)
-
-
-def expected_excess(face: Face) -> float:
-    """Expected height of the centre above the minimum; infinite if that is not known.
-
-    (5) in docs/method.md: with gradient g and its covariance P,
-    (g'H^-1 g + tr H^-1 P) / 2, every curvature taken two standard errors
-    lower than estimated. It counts as known if all are positive even so,
-    the readings are as loud as the model says, and the minimum is well inside the
-    region. On a face: along the free ways, from the foot of the centre on it.
-    """
-    fitted, ways = face.fitted, face.ways
-    low = face.eigen[0] - 2.0 * np.sqrt(fitted.curvature_variances(ways))
-    if fitted.is_off or not (low > 0.0).all():
-        return math.inf
-    foot = face.u - face.Z @ (face.Z.T @ face.u)
-    slope = fitted.g + fitted.hessian @ foot
-    h = ways.T @ slope
-    if np.sum((h / low) ** 2) > _INSIDE**2:
-        return math.inf
-    P = np.sum((ways.T @ fitted.solution.V[1:-1]) ** 2, axis=1)
-    to_face = max(-0.5 * float((fitted.g + slope) @ foot), 0.0)
-    return fitted.noise_std * (to_face + 0.5 * float(np.sum((h**2 + P) / low)))
 
 
 def in_user_units(

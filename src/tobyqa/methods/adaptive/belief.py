@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...frozen import cached_property, replace
 from ...result import Status
 from ...samples import SampleSet
 from ...scaling import norm
-from ...spacetime.fit import Components, Fit, fit
+from ...spacetime.components import Components
+from ...spacetime.fit import Fit, fit
 from ...spacetime.likelihood import bounded, improve
 from ...spacetime.strange import of_newest
 from ...spacetime.window import (
     FARTHEST,
-    relative_variances,
+    log_axis,
+    mean_axis,
     window_around,
     window_size,
 )
@@ -116,7 +118,7 @@ class Belief:
         """Size of the region, the gradient and its error, in the user's units."""
         scale, back = self.fitted.noise_std, self.fitted.window.frame.back
         return Gauges(
-            radius=math.exp(-float(np.linalg.slogdet(back)[1]) / len(back)),
+            radius=math.exp(-log_axis(back)),
             gradient=scale * norm(back.T @ self.fitted.g),
             gradient_std=scale * norm(back.T @ self.fitted.solution.V[1:-1]),
         )
@@ -175,13 +177,13 @@ class Belief:
         fitted, row = self.fitted, len(samples) - 1
         if not self.doubts.affords(row):
             return self.doubts
-        frame, smooth = fitted.window.frame, fitted.smooth
-        own = float(relative_variances(samples.sigmas[-1:], frame.noise)[0])
-        y = float(frame.y(samples.values[-1:])[0])
+        y, own = fitted.window.frame.reading(samples, row)
         strange = of_newest(fitted, y, own, *expected, self.noise.spread)
-        below = expected[0] - y / math.sqrt(fitted.nu)
-        fall = float(fitted.falls(u[None])[0]) + below
-        flatters = below > 0.0 and fall > smooth[fitted.window.centre] - smooth.min()
+        below, flatters = expected[0] - y / math.sqrt(fitted.nu), False
+        if below > 0.0:
+            smooth = fitted.smooth
+            fall = float(fitted.falls(u[None])[0]) + below
+            flatters = bool(fall > smooth[fitted.window.centre] - smooth.min())
         return self.doubts.after(row, strange, flatters=flatters)
 
     def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:
@@ -238,5 +240,4 @@ class Belief:
     @property
     def size(self) -> float:
         """Of the region, relative to that of the fit."""
-        ratio = self.fitted.window.frame.back @ self.B
-        return math.exp(float(np.linalg.slogdet(ratio)[1]) / len(ratio))
+        return mean_axis(self.fitted.window.frame.back @ self.B)

@@ -9,17 +9,24 @@ region as one of them would.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
+from ...frozen import replace
 from ...spacetime.fit import Fit
-from ...spacetime.window import relative_variances
+from ...spacetime.window import mean_axis
 from ...state import Observation, Why
 from .belief import Belief
-from .region import capped, resized
+from .region import (
+    Step,
+    capped,
+    change_by_exploration,
+    change_by_step,
+    change_to_see,
+    resized,
+    seen_after,
+)
 
-_BY_CHANCE = 4.0  # standard errors of a reading: what noise alone may do
 _MOST_FAILED = 50  # further points that are remembered
 
 
@@ -51,45 +58,25 @@ def resized_beside(b: Belief, before: Fit, reading: Observation) -> Belief:
 
 def _size_change(b: Belief, before: Fit, then: Belief, why: Why) -> float:
     """How the region is to change by what it was when the trial was asked for."""
-    factor = _judged(b, before, then, why)
-    plan = then.plan
-    if plan.blurred and b.s.focus:
-        factor = min(factor, 0.7)
-    if plan.visible < max(5.0, b.task.x0.size) * before.unrest:
-        factor = max(factor, 1.2)
+    seen, factor = seen_after(b, before), 1.0
+    if why is Why.EXPLORATION:
+        factor = change_by_exploration(seen)
+    elif why is Why.STEP and not b.fitted.components.interacts:
+        step = _step(b, before, then, seen.surprise)
+        factor = change_by_step(step, seen.chance)
+    factor = change_to_see(b, then.plan, before, factor)
     # In all, not once more for every reading of that plan.
-    wanted = factor * _size(then) / _size(b)
+    wanted = factor * mean_axis(then.B) / mean_axis(b.B)
     return min(wanted, 1.0) if factor < 1.0 else capped(b, max(wanted, 1.0))
 
 
-def _judged(b: Belief, before: Fit, then: Belief, why: Why) -> float:
-    """The change by what the reading is beside what was expected of it."""
-    frame, nu = before.window.frame, math.sqrt(before.nu)
-    x = b.samples.points[-1]
-    own = float(relative_variances(b.samples.sigmas[-1:], frame.noise)[0])
-    expected, variance = b.expected
-    surprise = float(frame.y(b.samples.values[-1:])[0]) / nu - expected
-    if why is Why.EXPLORATION:
-        return 0.85 if abs(surprise) > 3.0 * math.sqrt(variance + own) else 1.0
-    if why is not Why.STEP or b.fitted.components.interacts:
-        return 1.0
+def _step(b: Belief, before: Fit, then: Belief, surprise: float) -> Step:
+    """The step from where the centre was then."""
+    x, frame = b.samples.points[-1], before.window.frame
     here, there = before.falls(frame.u(np.array([x, then.centre_point])))
     achieved = float(here - there) - surprise
     u = np.linalg.solve(then.B, x - then.centre_point)
     place = then.fitted.window.frame.u(x)
     louder = then.fitted.noise_std / before.noise_std
     fall = max(float(then.fitted.falls(place[None])[0]) * louder, 0.0)
-    chance = _BY_CHANCE * max(1.0, math.sqrt(own)) * before.unrest
-    length = math.sqrt(u @ u)
-    if achieved + chance > 0.7 * (fall + chance) and length > 0.9:
-        return 1.5 * max(length, 1.0)
-    if achieved + chance < 0.25 * (fall + chance) and length < _LONGER:
-        return 0.85 if then.plan.unresolved else 0.6
-    return 1.0
-
-
-_LONGER = 1.2  # regions; a step beyond was no part of the plan
-
-
-def _size(b: Belief) -> float:
-    return math.exp(float(np.linalg.slogdet(b.B)[1]) / len(b.B))
+    return Step(fall, achieved, achieved, math.sqrt(u @ u), then.plan.unresolved)

@@ -9,7 +9,7 @@ from ...state import Task
 from .belief import Asking, Belief, Place, Plan
 from .noise import BELIEVED, Noise
 from .plan import credited_noise, next_plan
-from .search import measure, pursue
+from .search import answered, pursue
 
 
 def changed(task: Task, b: Belief) -> Asking[None]:
@@ -46,9 +46,6 @@ def _arrive(b: Belief) -> Asking[Belief]:
     if area is None or area.holds(b.centre_point[None])[0]:
         return replace(b, best=best)
     b = replace(b, plan=Plan(area.nearest(b.centre_point), explores=False))
-    answers = False
-    while not answers:
-        b, reading = yield from measure(b)
-        answers = reading is not None and reading.answers
+    b, _ = yield from answered(b)
     b = replace(b, centre=b.newest, best=Place(b.samples.points[-1], b.B))
     return replace(b, fitted=b.fit_around(b.newest, b.fitted.components), accepted=True)

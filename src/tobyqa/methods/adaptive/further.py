@@ -20,17 +20,16 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...spacetime.face import lowest
 from ...spacetime.imagined import gradient_covariance_with
 from ...spacetime.window import FARTHEST
 from ...state import Proposal, Why
 from .belief import Belief
-from .face import lowest
 
 Array = NDArray[np.float64]
 Waiting = tuple[Array, ...]
 
 _NEAR = 0.3  # regions; a trial nearer than that tells about the same
-_SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _LONGER = 2.0  # steps
 _LONG = 0.9  # regions; a step to the edge may be too short
 _TRIES = 12  # ways that are drawn at random, of which the loneliest is taken
@@ -45,7 +44,7 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
             return Proposal(place, Why.COMPARISON)
     frame = b.fitted.window.frame
     U = frame.u(np.array([*waiting, *b.failed]))
-    s = _step(b)
+    s, _ = lowest(b.fitted, b.task.area).trusted
     is_step = proposal is not None and not b.plan.explores
     if _distance(s, U) > _NEAR:
         if proposal is not None and is_step:
@@ -60,12 +59,6 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
 
 def _count(place: Array, places: Waiting) -> int:
     return sum(np.array_equal(place, other) for other in places)
-
-
-def _step(b: Belief) -> Array:
-    """The step that the fit would take."""
-    steps = np.outer(_SHORTER, lowest(b.fitted, b.task.area).u)
-    return np.asarray(steps[b.fitted.falls(steps).argmax()])
 
 
 def _distance(u: Array, U: Array) -> float:

@@ -12,20 +12,20 @@ s           step, in regions; u the position that is planned
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._check import LARGEST_COORDINATE
+from ...frozen import replace
 from ...polyhedron import Polyhedron
 from ...result import Status
+from ...spacetime.face import Face, lowest, slope_of
 from ...spacetime.fit import Fit
-from .answer import expected_excess
+from ...spacetime.precision import expected_excess
+from ...spacetime.window import mean_axis
 from .belief import PATIENT, Belief, Plan
 from .centre import best_row
-from .face import Face, lowest
 from .noise import NOISE_FLOOR, digits
 from .recheck import doubting
 from .region import reshaped
@@ -33,7 +33,6 @@ from .region import reshaped
 Array = NDArray[np.float64]
 
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
-_SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 _BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _OTHER_NOISE = math.log(2.0)  # change of its variance that calls for other components
 _READINGS_A_REFIT = 15  # in the window, for each reading between likelihood searches
@@ -87,7 +86,7 @@ def _recentred(b: Belief, row: int) -> Belief:
     """
     window, noise = b.fitted.window, b.noise
     ratio, u = window.frame.back @ b.B, window.U[row]
-    size = math.exp(float(np.linalg.slogdet(ratio)[1]) / len(ratio))
+    size = mean_axis(ratio)
     unit = _assumed_noise(b)
     is_good = (
         unit == noise.unit
@@ -144,12 +143,8 @@ def planned(b: Belief) -> Belief:
 def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
     """A step by the fit; where the gradient is not resolved, rather an exploration."""
     fitted, area = b.fitted, b.task.area
-    # The quadratic knows the centre only, the fit every reading: it says how far
-    # the quadratic's step can be trusted.
-    steps = np.outer(_SHORTER, face.u)
-    falls = fitted.falls(steps)
-    s = steps[falls.argmax()]
-    slope = _slope(fitted, face)
+    s, fall = face.trusted
+    slope = slope_of(face)
     explores = may_explore and slope.is_unresolved
     x = fitted.window.frame.point(s)
     if explores:
@@ -157,7 +152,7 @@ def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
         x = _explored(fitted, s, -v if fitted.g @ v > 0 else v, area)
     return Plan(
         x=x,
-        predicted=max(float(falls.max()), 0.0),
+        predicted=max(fall, 0.0),
         unresolved=slope.is_unresolved,
         explores=explores,
         visible=slope.visible,
@@ -166,43 +161,6 @@ def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
         and slope.variance > (_BLUR * fitted.unrest) ** 2
         and fitted.window.is_dense
         and not fitted.components.interacts,
-    )
-
-
-class _Slope(NamedTuple):
-    """How well the gradient is known, and what there is to be seen of the function."""
-
-    variance: float  # of the gradient, along the way on which it is known least
-    least_known: Array
-    size: float
-    visible: float  # largest variation over the region
-
-    @property
-    def is_unresolved(self) -> bool:
-        return math.sqrt(max(self.variance, 0.0)) > 0.5 * self.size
-
-
-def _slope(fitted: Fit, face: Face) -> _Slope:
-    """Of the whole gradient; if that is known, of what is free at the minimum.
-
-    A slope against a wall is mostly large and says nothing of where along the wall the
-    minimum is.
-    """
-    everywhere = _slope_along(fitted, np.eye(fitted.g.size), *fitted.eigen)
-    if everywhere.is_unresolved or face.Z.shape[1] in (0, fitted.g.size):
-        return everywhere
-    return _slope_along(fitted, face.Z, face.eigen[0], face.ways)
-
-
-def _slope_along(fitted: Fit, Z: Array, e: Array, ways: Array) -> _Slope:
-    """Of the part along the columns of Z, where the Hessian has these eigenpairs."""
-    g = Z.T @ fitted.g
-    variances, directions = np.linalg.eigh(Z.T @ fitted.gradient_covariance @ Z)
-    return _Slope(
-        variance=float(variances[-1]),
-        least_known=np.asarray(Z @ directions[:, -1]),
-        size=math.sqrt(g @ g),
-        visible=float(np.maximum(0.5 * np.abs(e), np.abs(ways.T @ fitted.g)).max()),
     )
 
 

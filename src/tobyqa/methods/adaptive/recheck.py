@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...frozen import replace
 from ...spacetime.fit import Fit
 from ...spacetime.strange import of_newest, strangest
 from ...spacetime.window import relative_variances
@@ -75,9 +76,10 @@ def _compared(b: Belief, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     If a drift depends on the place, they show it: that is not for the fit to deny.
     """
     points = b.samples.points
-    _, place, count = np.unique(points, axis=0, return_inverse=True, return_counts=True)
-    is_start = (points == points[0]).all(axis=1)
-    return np.asarray(count[place.ravel()] >= np.where(is_start, 3, 2))[rows]
+    places = [x.tobytes() for x in points + 0.0]  # one zero, whatever its sign
+    readings = Counter(places)
+    readings[places[0]] -= 1
+    return np.array([readings[places[row]] >= 2 for row in rows], dtype=bool)
 
 
 def _acquitted(b: Belief) -> Belief:
@@ -127,8 +129,7 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
     u = frame.u(samples.points[row])
     functional = fitted.reading(u, float(samples.times[row]))
     mean, variance = fitted.predicted(functional)
-    own = float(relative_variances(samples.sigmas[[row]], frame.noise)[0])
-    y = float(frame.y(samples.values[[row]])[0])
+    y, own = frame.reading(samples, row)
     strangeness = of_newest(fitted, y, own, mean, variance, b.noise.spread)
     return _Seen(
         y / math.sqrt(fitted.nu) - mean, math.sqrt(variance + own), strangeness

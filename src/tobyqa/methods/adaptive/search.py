@@ -10,12 +10,13 @@ down is compared with it: a drift that depends on the place makes any start look
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...frozen import replace
 from ...result import Status
+from ...spacetime.fit import Fit
 from ...state import Observation, Task
 from .belief import Asking, Belief, Place
 from .beside import after_failure, is_beside, resized_beside
@@ -51,24 +52,28 @@ def pursue(b: Belief) -> Asking[None]:
             continue
         goes_back = False
         if reading is not None and (reading.answers or is_beside(reading)):
-            change = 1.0
-            if reading.answers:
-                change = size_change(b, planned_by)
-                b = replace(resized(b, change), judged=b.iterations - 1)
-            else:
-                b = resized_beside(b, planned_by, reading)
-            # All that is before anything can interrupt.
-            waited += 1
-            rival = rival_of(b, turned_down=change < 1.0 and not plan.explores)
-            if rival is not None and waited > b.task.x0.size + 20 and is_affordable(b):
-                is_centre = np.array_equal(rival, b.centre_point)
-                b, has_all = yield from compare(b, rival)
+            # Before anything can interrupt.
+            b, is_smaller = judged(b, planned_by, reading)
+            waited, rival = waited + 1, None
+            if waited > b.task.x0.size + 20 and is_affordable(b):
+                rival = rival_of(b, turned_down=is_smaller and not plan.explores)
+            if rival is not None:
+                b, goes_back = yield from compared(b, rival)
                 waited = 0
-                if has_all:
-                    b, goes_back = decided(b, rival, is_centre=is_centre)
         b = next_plan_at_best(b) if goes_back else next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
+
+
+def judged(b: Belief, before: Fit, reading: Observation) -> tuple[Belief, bool]:
+    """The belief with its region resized, and whether the plan has made it smaller.
+
+    `before`: the fit just before the reading.
+    """
+    if not reading.answers:
+        return resized_beside(b, before, reading), False
+    change = size_change(b, before)
+    return replace(resized(b, change), judged=b.iterations - 1), change < 1.0
 
 
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
@@ -109,31 +114,48 @@ def nearer(b: Belief) -> Belief:
     return replace(b, B=0.5 * b.B, plan=plan)
 
 
+def compared(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
+    """After a comparison with a rival, and whether to go back to the best place."""
+    is_centre = np.array_equal(rival, b.centre_point)
+    b, has_all = yield from compare(b, rival)
+    return decided(b, rival, is_centre=is_centre) if has_all else (b, False)
+
+
 def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
     """Readings at the best place, at its rival, and at the best place again.
 
     Whether there are all of them: one of the two may be impossible to measure.
     """
-    places = [b.best.x, rival, b.best.x]
-    while places:
-        place = places.pop(0)
-        plan = replace(b.plan, x=place, revisits=True)
-        b = replace(b, plan=plan, to_come=tuple(places))
-        answers = False
-        while not answers:
-            planned_by = b.fitted
-            b, reading = yield from measure(b)
-            if reading is None:
-                return replace(b, to_come=()), False
-            answers = reading.answers
-            if is_beside(reading):
-                repeats = b.repeats + is_taken_off(places, reading)
-                b = resized_beside(b, planned_by, reading)
-                b = next_plan(replace(b, repeats=repeats))
-                plan = replace(b.plan, x=place, revisits=True)
-                b = replace(b, plan=plan, to_come=tuple(places))
-        b = replace(b, repeats=b.repeats + 1)
-    return b, True
+    b = _visiting(b, (b.best.x, rival, b.best.x))
+    while True:
+        place, before = b.plan.x, b.fitted
+        b, reading = yield from measure(b)
+        if reading is None:
+            return replace(b, to_come=()), False
+        if reading.answers:
+            b = replace(b, repeats=b.repeats + 1)
+            if not b.to_come:
+                return b, True
+            b = _visiting(b, b.to_come)
+        elif is_beside(reading):
+            left = _without_first(b.to_come, reading.x)
+            repeats = b.repeats + len(b.to_come) - len(left)
+            b = replace(resized_beside(b, before, reading), repeats=repeats)
+            b = _visiting(next_plan(b), (place, *left))
+
+
+def _visiting(b: Belief, places: tuple[Array, ...]) -> Belief:
+    """With the plan to measure the first of these places, and then the others."""
+    plan = replace(b.plan, x=places[0], revisits=True)
+    return replace(b, plan=plan, to_come=places[1:])
+
+
+def _without_first(places: tuple[Array, ...], x: Array) -> tuple[Array, ...]:
+    """The places without the first one that is at x."""
+    for k, place in enumerate(places):
+        if np.array_equal(place, x):
+            return (*places[:k], *places[k + 1 :])
+    return places
 
 
 def recheck(b: Belief) -> Asking[Belief]:
@@ -141,13 +163,16 @@ def recheck(b: Belief) -> Asking[Belief]:
     row = b.recheck
     assert row is not None
     b = looked_again(b, b.samples.points[row])
-    answers = False
-    while not answers:
+    b, has_answer = yield from answered(b)
+    return agreed(b, [row]) if has_answer else b
+
+
+def answered(b: Belief) -> Asking[tuple[Belief, bool]]:
+    """Readings until one answers the plan; whether one did: it may be impossible."""
+    while True:
         b, reading = yield from measure(b)
-        if reading is None:
-            return b
-        answers = reading.answers
-    return agreed(b, [row])
+        if reading is None or reading.answers:
+            return b, reading is not None
 
 
 def rival_of(b: Belief, *, turned_down: bool) -> Array | None:
@@ -164,15 +189,6 @@ def is_affordable(b: Belief) -> bool:
     """Whether a comparison leaves enough readings for new places."""
     asked = len(b.samples) - b.samples.guests + _READINGS
     return b.repeats + _READINGS <= b.s.repeats * asked
-
-
-def is_taken_off(places: list[Array], reading: Observation) -> bool:
-    """Take a place off the list if it has been measured beside the plan."""
-    for k, place in enumerate(places):
-        if np.array_equal(place, reading.x):
-            del places[k]
-            return True
-    return False
 
 
 def decided(

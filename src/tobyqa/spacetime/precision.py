@@ -24,14 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ...polyhedron import Polyhedron
-from ...scaling import norm
-from ...spacetime.fit import Fit
-from ...spacetime.strange import freedom
+from ..polyhedron import Polyhedron
+from ..scaling import norm
 from .face import Face
+from .fit import Fit
+from .strange import freedom
 
 Array = NDArray[np.float64]
 
+INSIDE = 0.5  # regions; a minimum farther out is not believed
 _STEPS = 10  # of Newton's method
 _NEAR = 1e-6  # regions; a step as short as that is the last
 _FARTHEST = 0.3  # regions between the quadratic's minimum and that of the fit
@@ -121,3 +122,26 @@ def wider(fitted: Fit, spread: float) -> float:
     """By how much intervals are wider for a noise that is not known for sure."""
     k = freedom(fitted, spread)
     return float(stdtrit(k, _CONFIDENCE)) / _NORMAL
+
+
+def expected_excess(face: Face) -> float:
+    """Expected height of the centre above the minimum; infinite if that is not known.
+
+    (5) in docs/method.md: with gradient g and its covariance P,
+    (g'H^-1 g + tr H^-1 P) / 2, every curvature taken two standard errors
+    lower than estimated. It counts as known if all are positive even so,
+    the readings are as loud as the model says, and the minimum is well inside the
+    region. On a face: along the free ways, from the foot of the centre on it.
+    """
+    fitted, ways = face.fitted, face.ways
+    low = face.eigen[0] - 2.0 * np.sqrt(fitted.curvature_variances(ways))
+    if fitted.is_off or not (low > 0.0).all():
+        return math.inf
+    foot = face.u - face.Z @ (face.Z.T @ face.u)
+    slope = fitted.g + fitted.hessian @ foot
+    h = ways.T @ slope
+    if np.sum((h / low) ** 2) > INSIDE**2:
+        return math.inf
+    P = np.sum((ways.T @ fitted.solution.V[1:-1]) ** 2, axis=1)
+    to_face = max(-0.5 * float((fitted.g + slope) @ foot), 0.0)
+    return fitted.noise_std * (to_face + 0.5 * float(np.sum((h**2 + P) / low)))
