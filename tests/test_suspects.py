@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tobyqa
 from beliefs import THERE, belief
 from tobyqa.methods.adaptive.doubts import NO_DOUBTS
-from tobyqa.methods.adaptive.recheck import agreed, is_doubted
+from tobyqa.methods.adaptive.recheck import agreed, doubting, is_doubted
 from tobyqa.samples import SampleSet
 from tobyqa.spacetime.strange import strangeness
 from tobyqa.state import Observation, Why
@@ -181,3 +181,14 @@ def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(ra
     assert is_doubted(before)
     after = agreed(before.plus(replace(far, t=19.0)), [before.newest])
     assert [suspect.row for suspect in after.doubts.suspects] == [13, 14]
+
+
+def test_the_best_place_is_not_lost_by_a_doubt():
+    """Whether it is the best one is for a comparison to say, by readings there."""
+    rng = np.random.default_rng(0)
+    x = np.vstack([np.zeros(2), rng.uniform(-1.0, 1.0, size=(30, 2))])
+    values = np.sum(x**2, axis=1) + NOISE * rng.normal(size=31)
+    values[0] += 100.0 * NOISE
+    b = doubting(belief(SampleSet.of(x, range(31), values), noise=NOISE))
+    np.testing.assert_array_equal(b.best.x, x[0])
+    assert b.rows_at(b.best.x).size == 1

@@ -15,7 +15,7 @@ from ...spacetime.fit import Fit
 from ...spacetime.strange import of_newest, strangest
 from ...spacetime.window import relative_variances
 from ...state import Doubtful
-from .belief import PATIENT, Belief, Place
+from .belief import PATIENT, Belief
 
 Array = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def _without(b: Belief, row: int, strangeness: float) -> Belief:
     if not b.doubts.denies(_seen(b, fitted, row).strangeness):
         return before
     if not b.rows_at(b.best.x).size:
-        b = replace(b, best=Place(b.centre_point, b.B))
+        return before  # it is for a comparison to deny
     is_alone = not b.rows_at(b.samples.points[row]).size
     b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
     return replace(b, recheck=row if is_alone else None)
