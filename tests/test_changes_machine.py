@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -47,9 +46,7 @@ class Changing(RuleBasedStateMachine):
     @initialize(data=st.data())
     def begin(self, data):
         self.said = data.draw(st.sampled_from(self.arguments))
-        self.folder = tempfile.TemporaryDirectory(
-            dir="/dev/shm" if os.path.isdir("/dev/shm") else None
-        )
+        self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "run.jsonl"
         self.opt = Optimizer(
             [300.0, 1.0, 10.0],

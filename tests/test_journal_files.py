@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import journaled_run
 from test_optimizer import assert_same
 from tobyqa import Optimizer
+from tobyqa.cli import main
 from tobyqa.journal import JournalError, read
 
 
@@ -213,6 +215,36 @@ def test_a_command_refuses_a_fifo_at_once(tmp_path):
     )
     assert done.returncode == 3
     assert "only a regular file can hold a run" in done.stderr
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["init", "run.jsonl", "--name", "a", "--data"],
+        ["run", "--x0", "0", "--maxfev", "1"],
+    ],
+    ids=["data", "run file"],
+)
+def test_a_device_is_not_read(monkeypatch, tmp_path, capsys, command, device):
+    if not os.path.exists(device):
+        pytest.skip("no such device here")
+    monkeypatch.chdir(tmp_path)
+    assert main([*command, device]) == 2
+    assert capsys.readouterr().err == f"tobyqa: {device} is a device, not a file\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_table_may_come_through_a_pipe(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_text, args=("a,t,value\n1,0,3\n",))
+    writer.start()
+    assert main(["init", "run.jsonl", "--name", "a", "--data", str(fifo)]) == 0
+    writer.join()
+    assert Optimizer.load("run.jsonl").nfev == 0
+    assert len(Optimizer.load("run.jsonl").result().history) == 1
 
 
 # -- points beyond what a user may say -----------------------------------------------

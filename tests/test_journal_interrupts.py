@@ -8,7 +8,6 @@ import itertools
 import random
 import signal
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -99,21 +98,10 @@ def assert_whole(opt, path, tmp_path):
     assert len(trials) == len(set(trials))
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A directory in memory where there is one: these tests wait for many writes."""
-    memory = Path("/dev/shm")
-    if not memory.is_dir():
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as name:
-        yield Path(name)
-
-
 @pytest.mark.parametrize("call", CALLS)
-def test_an_interrupt_at_any_instruction_leaves_a_whole_run(folder, call):
+def test_an_interrupt_at_any_instruction_leaves_a_whole_run(tmp_path, call):
     """Whatever is called next makes the run whole, a look at it included."""
-    path, step, looks = folder / "run.jsonl", 1, itertools.cycle(LOOKS.values())
+    path, step, looks = tmp_path / "run.jsonl", 1, itertools.cycle(LOOKS.values())
     while True:
         with begun(path) as opt:
             before = len(opt.result().history)
@@ -122,7 +110,7 @@ def test_an_interrupt_at_any_instruction_leaves_a_whole_run(folder, call):
             next(looks)(opt)
             change = {"ask": 0, "stop": 0, "undo": -1}.get(call, 1)
             assert len(opt.result().history) in (before, before + change)
-            assert_whole(opt, path, folder)
+            assert_whole(opt, path, tmp_path)
         path.unlink()
         if seen[0] < step:
             break
@@ -169,9 +157,9 @@ def interrupted_often(opt, rng):
     return hits
 
 
-def test_minimize_interrupted_inside_tell_can_be_continued(folder):
+def test_minimize_interrupted_inside_tell_can_be_continued(tmp_path):
     """The whole loop as a user has it: stopped by Ctrl-C, called again, done."""
-    path, kwargs = folder / "run.jsonl", {"noise": 0.0, "maxfev": 12, "rng": 0}
+    path, kwargs = tmp_path / "run.jsonl", {"noise": 0.0, "maxfev": 12, "rng": 0}
 
     def fun(x):
         return float(np.sum((x - 1) ** 2))
@@ -220,8 +208,8 @@ def test_a_reading_that_no_replay_can_take_in_is_left_out(tmp_path, caplog):
     assert [e["event"] for e in read(path).events][-3:] == ["tell", "undo", "saved"]
 
 
-def test_a_stop_that_was_interrupted_has_happened_or_not(folder):
-    path = folder / "run.jsonl"
+def test_a_stop_that_was_interrupted_has_happened_or_not(tmp_path):
+    path = tmp_path / "run.jsonl"
     seen_stopped = set()
     for step in range(1, 900, 30):
         with begun(path, readings=2) as opt:

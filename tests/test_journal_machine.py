@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,8 +68,7 @@ class Journaled(RuleBasedStateMachine):
 
     @initialize(noise=st.sampled_from([None, 0.01]))
     def begin(self, noise):
-        memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-        self.folder = tempfile.TemporaryDirectory(dir=memory)
+        self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "run.jsonl"
         self.opt = Optimizer(
             [0.5], method=self.method, noise=noise, rng=0, journal=self.path

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from test_cli_run import is_alive, obeys_interrupts, until
 from tobyqa import Optimizer, Status
 from tobyqa.cli import main
 
@@ -30,21 +31,6 @@ def command(journal, script, *flags, k=4, maxfev=40):
         *("--parallel", str(k), "--journal", str(journal), *flags),
         *("--", "sh", "-c", script),
     ]
-
-
-def until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def is_alive(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 def tobyqa(capsys, *arguments):
@@ -110,7 +96,10 @@ def test_interrupted_it_ends_all_programs_and_keeps_their_trials(tmp_path):
     journal, pids = tmp_path / "run.jsonl", tmp_path / "pids.txt"
     script = f"echo $$ >> {pids}; sleep 60; echo 1"
     process = subprocess.Popen(
-        command(journal, script, k=3), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(journal, script, k=3),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=obeys_interrupts,
     )
     until(lambda: pids.exists() and len(pids.read_text().split()) == 3)
     assert len(list(tmp_path.glob("run.jsonl.programs*"))) == 3

@@ -11,9 +11,11 @@ import pytest
 
 from drawn_runs import BEGIN, HARD, NAMES, UNITS, finished, reading, stamped
 from tobyqa import Optimizer, plots
+from tobyqa.plots import canvas
 from tobyqa.view import Clock, view, with_error
 
 matplotlib = pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.figure")  # what is named below
 FigureCanvasAgg = pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg
 
 
@@ -275,6 +277,17 @@ def test_hard_cases_can_be_drawn(case):
     assert rendered(plots.model(opt)[0].figure).startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("value", [0.09999999999999998, 2.0, 1e-30])
+def test_values_that_differ_by_rounding_only_have_limits_of_their_own(value):
+    """Matplotlib would warn of each, and a command would pass the warning on."""
+    for values in ([value], [value, np.nextafter(value, 3.0)]):
+        for limit in (canvas.log_axis, canvas.focus):
+            axes = matplotlib.figure.Figure().subplots()
+            axes.plot(values)
+            limit(axes, np.array(values))
+            assert axes.get_ylim()[0] < value < axes.get_ylim()[1]
+
+
 def test_empty_panels_say_why():
     opt = Optimizer([1.0, 2.0])
     assert plots.drift(opt).texts[0].get_text() == "no reading yet"
@@ -288,9 +301,9 @@ def test_no_text_overlaps_another_or_leaves_the_page(n, named):
     names = [f"corrector magnet number {i}" for i in range(n)] if named else None
     units = ["mrad"] * n if named else None
     figure = plots.overview(finished(n, 3 * n + 20, names=names, units=units))
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer, page = canvas.get_renderer(), figure.bbox
+    drawn = FigureCanvasAgg(figure)
+    drawn.draw()
+    renderer, page = drawn.get_renderer(), figure.bbox
     spare = _spare_ticks(figure)
     texts = [
         text

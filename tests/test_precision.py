@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tobyqa.kernels import (
 from tobyqa.spacetime.components import Components
 from tobyqa.spacetime.drift import Jump
 from tobyqa.spacetime.fit import fit
+from tobyqa.spacetime.precision import refined
 from windows import Readings, window_of
 
 seeds = st.integers(0, 2**32 - 1)
@@ -138,3 +140,15 @@ def test_the_noise_has_an_error_of_its_own(noise):
             lambda x: float(x @ x), [1.0], maxfev=9, method="paper"
         ).noise_std_std
     )
+
+
+@pytest.mark.parametrize("least", [5e-324, 1e-300, 1e-9])
+def test_a_curvature_next_to_nothing_leads_nowhere(least):
+    """And no number overflows, which the fuzzer once saw."""
+    fitted = SimpleNamespace(
+        slope_at=lambda u: np.array([1.0, 0.1]) + np.diag([least, 1.0]) @ u,
+        curvature_at=lambda u: np.diag([least, 1.0]),
+    )
+    for Z in (np.eye(2), np.eye(2)[:, :1]):
+        face = SimpleNamespace(fitted=fitted, Z=Z, u=np.zeros(2))
+        assert refined(face, None) is face.u

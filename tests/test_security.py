@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import io
 import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import pytest
@@ -30,9 +32,23 @@ ANYTHING = st.characters(exclude_categories=[]) | st.sampled_from("\x1b[m\t\n=@"
 ANY_TEXT = st.text(ANYTHING)
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a command has printed, on both channels."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
 def tobyqa(*arguments):
-    """What a command prints, on both channels, as bytes."""
-    return subprocess.run([*TOBYQA, *map(str, arguments)], capture_output=True)
+    """A command with channels as strict as those of a process of its own."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", "strict", write_through=True)
+    err = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([*map(str, arguments)])
+    err.flush()
+    return Done(code, out.buffer.getvalue(), err.buffer.getvalue())
 
 
 @given(ANY_TEXT)
@@ -53,7 +69,8 @@ def test_no_escape_sequence_of_a_program_reaches_the_terminal(tmp_path):
     script, path = tmp_path / "evil.py", tmp_path / "run.jsonl"
     script.write_text(f"import sys; print({EVIL!r}); sys.exit({EVIL!r})")
     run = ["run", "--x0", "0", "--max-failures", "2", "--journal", path]
-    results = [tobyqa(*run, "--", sys.executable, script)]
+    program = ["--", sys.executable, script]
+    results = [subprocess.run([*TOBYQA, *run, *program], capture_output=True)]
     assert results[0].returncode == 1
     for command in (["status"], ["export"], ["undo"], ["fail", "--reason", EVIL]):
         results.append(tobyqa(command[0], path, *command[1:]))

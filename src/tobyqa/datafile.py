@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from . import _check
 from .optimizer import Optimizer
+from .outfile import check_no_device
 from .protocol import parse_number
 from .text import as_cell, from_cell, printable
 
@@ -70,6 +71,7 @@ def read_readings(
     ValueError
         Naming the line and the column that is wrong.
     """
+    check_no_device(path)
     with open(path, newline="", encoding="utf-8-sig") as file:
         rows = list(_rows(path, file))
     if not rows:

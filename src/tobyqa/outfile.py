@@ -46,6 +46,14 @@ def _check_regular(path: StrPath, status: os.stat_result) -> None:
         )
 
 
+def check_no_device(path: StrPath) -> None:
+    """Raise ValueError for what may be read without end; a pipe may be read."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise ValueError(f"{os.fspath(path)} is a device, not a file")
+
+
 def read_regular(path: StrPath, size: int = -1) -> bytes:
     """The first `size` bytes of a regular file; all by default."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:

@@ -17,6 +17,7 @@ from . import _check
 from .datafile import RESERVED, Readings, read_readings
 from .knobs import knob_arguments, together
 from .methods import DEFAULT
+from .outfile import check_no_device
 from .program import command_of
 from .protocol import parse_number
 from .text import check_label
@@ -152,6 +153,7 @@ def read_runfile(path: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
 
+    check_no_device(path)
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

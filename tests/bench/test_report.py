@@ -11,7 +11,7 @@ import pytest
 from synthetic import run, study
 
 from tobyqa.bench import curves, figures
-from tobyqa.bench.report import summary_text, write_report
+from tobyqa.bench.report import composed, summary_text, write_report
 from tobyqa.bench.score import score, solve_intervals
 
 pytest.importorskip("matplotlib")
@@ -138,35 +138,31 @@ def test_summary_is_an_aligned_table(records):
     assert "<" not in "".join(table)
 
 
-def test_reference_and_opponent_are_chosen(records, tmp_path):
-    write_report(
+def test_reference_and_opponent_are_chosen(records):
+    text = composed(
         records,
-        tmp_path,
         title="t",
         about={},
         reference_solvers=["paper", "dfols"],
         versus="dfols",
-    )
-    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    ).readme()
     assert "paper, dfols" in text
     assert "## dfols against each other solver" in text
 
 
-def test_the_reference_solvers_named_are_those_that_ran(records, tmp_path):
+def test_the_reference_solvers_named_are_those_that_ran(records):
     some = [record for record in records if record.cell.channel == "Static"]
     referees = ["paper", "dfols", "never-installed"]
-    write_report(some, tmp_path, title="t", about={}, reference_solvers=referees)
-    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    text = composed(some, title="t", about={}, reference_solvers=referees).readme()
     line = next(line for line in text.splitlines() if "reference solvers" in line)
     assert "paper, dfols" in line
     assert "never-installed" not in text
 
 
-def test_at_most_eight_solvers_are_drawn_and_the_caption_says_so(tmp_path):
+def test_at_most_eight_solvers_are_drawn_and_the_caption_says_so():
     names = [f"s{j:02d}" for j in range(12)]
     records = study(names, problems=1, seeds=1, channels=["Static"])
-    write_report(records, tmp_path, title="t", about={})
-    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    text = composed(records, title="t", about={}).readme()
     assert "8 of 12 solvers; the tables have all." in text
     assert all(f"| {name} " in text for name in names)
 

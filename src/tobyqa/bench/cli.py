@@ -202,32 +202,39 @@ def _report(args: argparse.Namespace) -> int:
         ) from None
     from tobyqa.bench.report import summary_text, write_report
 
-    bundles = [load(run) for run in args.runs]
-    cells = [bundle.study.cells() for bundle in bundles]
-    # Of all of them together: not every run has every solver.
-    wanted = set(chosen(list(dict.fromkeys(chain(*cells))), args.only))
-    studies, records, facts = [], [], []
-    for bundle, own in zip(bundles, cells, strict=True):
-        kept = [record for record in bundle.records if record.cell in wanted]
-        asked = sum(cell in wanted for cell in own)
-        studies.append(bundle.study)
-        records += kept
-        facts.append(_facts(bundle, kept, asked))
-    if not records:
-        raise ValueError(f"{' '.join(args.runs)}: no records yet")
-    _check_distinct(records)
-    referees = dict.fromkeys(s for study in studies for s in study.reference_solvers)
-    files = write_report(
-        records,
-        args.out,
-        title=f"Study {' and '.join(dict.fromkeys(s.name for s in studies))}",
-        reference_solvers=tuple(referees),
-        about={k: v for fact in facts for k, v in fact.items()},
-        per_simplex=args.units == "simplex",
-    )
-    print(summary_text(records, tuple(referees)))
+    records, about = gathered(args.runs, args.only)
+    per_simplex = args.units == "simplex"
+    files = write_report(records, args.out, **about, per_simplex=per_simplex)
+    print(summary_text(records, about["reference_solvers"]))
     print("\n".join(map(str, files)))
     return 0
+
+
+def gathered(
+    runs: Sequence[str], only: Sequence[str] | None
+) -> tuple[list[Record], dict[str, Any]]:
+    """The chosen records of some runs, and what a report says about them."""
+    bundles = [load(run) for run in runs]
+    cells = [bundle.study.cells() for bundle in bundles]
+    # Of all of them together: not every run has every solver.
+    wanted = set(chosen(list(dict.fromkeys(chain(*cells))), only))
+    records: list[Record] = []
+    facts: dict[str, str] = {}
+    for bundle, own in zip(bundles, cells, strict=True):
+        kept = [record for record in bundle.records if record.cell in wanted]
+        records += kept
+        facts |= _facts(bundle, kept, sum(cell in wanted for cell in own))
+    if not records:
+        raise ValueError(f"{' '.join(runs)}: no records yet")
+    _check_distinct(records)
+    studies = [bundle.study for bundle in bundles]
+    names = dict.fromkeys(study.name for study in studies)
+    referees = dict.fromkeys(s for study in studies for s in study.reference_solvers)
+    return records, {
+        "title": f"Study {' and '.join(names)}",
+        "reference_solvers": tuple(referees),
+        "about": facts,
+    }
 
 
 def _check_distinct(records: Sequence[Record]) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from .layout import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DEFINITION = (
     "An instance is a problem seen through a channel with one noise seed. A solver "
@@ -65,6 +69,15 @@ small {
 
 @dataclass(frozen=True)
 class Picture:
+    """A figure, which takes seconds to draw and a moment to speak of."""
+
+    name: str
+    caption: str
+    figure: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Drawn:
     """A drawn figure, ready to be written."""
 
     name: str
@@ -75,7 +88,7 @@ class Picture:
 
 
 def page(
-    title: str, facts: Table, results: Sequence[Table], pictures: Sequence[Picture]
+    title: str, facts: Table, results: Sequence[Table], pictures: Sequence[Drawn]
 ) -> str:
     """Facts, figures and tables as a complete HTML document."""
     links = [
@@ -108,7 +121,7 @@ def _section(table: Table) -> str:
     )
 
 
-def _figure(picture: Picture) -> str:
+def _figure(picture: Drawn) -> str:
     """The figure's own SVG, with names that no other figure on the page has."""
     svg = picture.svg[picture.svg.index("<svg") :].rstrip()
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

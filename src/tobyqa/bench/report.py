@@ -7,9 +7,10 @@ control and a change in it means a change in the results.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import methods
 from ..journal import write_output
@@ -18,14 +19,11 @@ from .beside import TAU, counted, in_order, tolerance
 from .catalogue import known_minimum
 from .curves import drawn
 from .layout import Column, Table
-from .page import DEFINITION, Picture, page
+from .page import DEFINITION, Drawn, Picture, page
 from .records import Record
 from .regret_tables import regret_tables
 from .returned import returned_tables
 from .score import Scores, failures, one_budget, score, solve_rates
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _README_FIGURES = 2  # the web page has them all
 
@@ -63,16 +61,20 @@ def write_report(
     list of Path
         The files written, in order of name.
     """
-    results = build_tables(records, reference_solvers, versus)
-    scores = one_budget(score(records, reference_solvers))
-    pictures = draw(scores, per_simplex=per_simplex)
-    referees = _referees(records, reference_solvers)
-    facts = _about_table({**about, **_targets(records)}, referees)
+    report = composed(
+        records,
+        title=title,
+        reference_solvers=reference_solvers,
+        about=about,
+        versus=versus,
+        per_simplex=per_simplex,
+    )
+    pictures = [_drawn(picture) for picture in report.pictures]
     contents: dict[str, str | bytes] = {
-        "README.md": readme(title, facts, results, pictures),
-        "index.html": page(title, facts, results, pictures),
+        "README.md": report.readme(),
+        "index.html": page(title, report.facts, report.tables, pictures),
     }
-    for table in results:
+    for table in report.tables:
         contents[f"tables/{table.name}.md"] = f"# {table.title}\n\n{_section(table)}"
         contents[f"tables/{table.name}.csv"] = table.csv()
         contents[f"tables/{table.name}.tex"] = table.latex()
@@ -81,6 +83,49 @@ def write_report(
         contents[f"figures/{picture.name}.png"] = picture.png
         contents[f"figures/{picture.name}.pdf"] = picture.pdf
     return [_write(Path(out_dir) / name, contents[name]) for name in sorted(contents)]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is said and shown of some records; nothing is drawn yet."""
+
+    title: str
+    facts: Table
+    tables: Sequence[Table]
+    pictures: Sequence[Picture]
+
+    def readme(self) -> str:
+        """All tables on one Markdown page, the main figures by relative link.
+
+        It links to nothing else, so that it can be kept without the other files.
+        """
+        parts = [f"# {self.title}\n", self.facts.markdown(), DEFINITION + "\n"]
+        for picture in self.pictures[:_README_FIGURES]:
+            parts.append(f"![{picture.caption}](figures/{picture.name}.svg)\n")
+            parts.append(f"*{picture.caption}*\n")
+        for table in self.tables:
+            parts += [f"## {table.title}\n", _section(table)]
+        return "\n".join(parts)
+
+
+def composed(
+    records: Sequence[Record],
+    *,
+    title: str,
+    reference_solvers: Collection[str] | None = None,
+    about: Mapping[str, str],
+    versus: str | None = None,
+    per_simplex: bool = False,
+) -> Report:
+    """What `write_report` writes, of the same arguments."""
+    scores = one_budget(score(records, reference_solvers))
+    referees = _referees(records, reference_solvers)
+    return Report(
+        title,
+        _about_table({**about, **_targets(records)}, referees),
+        build_tables(records, reference_solvers, versus),
+        figures_of(scores, per_simplex=per_simplex),
+    )
 
 
 def summary_text(
@@ -144,36 +189,36 @@ def build_tables(
     return [table for table in built if table is not None]
 
 
-def draw(scores: Scores, *, per_simplex: bool = False) -> list[Picture]:
+def figures_of(scores: Scores, *, per_simplex: bool = False) -> list[Picture]:
     """All figures; none if no instance counts."""
     if not scores.instances:
         return []
     at, who = f"at τ={tolerance(TAU)}", _shown(scores)
     against = "evaluations / (n + 1)" if per_simplex else "evaluations"
     return [
-        _picture(
+        Picture(
             "data-profile",
             f"Instances solved against {against} {at}, all dimensions, channels and "
             "seeds pooled, by the best point queried so far; on the right, by the "
             f"point returned. {who}",
-            figures.data_profile_figure(scores, TAU, per_simplex=per_simplex),
+            partial(figures.data_profile_figure, scores, TAU, per_simplex=per_simplex),
         ),
-        _picture(
+        Picture(
             "solve-rate-by-tolerance",
             "Instances solved against the tolerance τ, all pooled: by the best point "
             f"queried, and by the point returned. {who}",
-            figures.tolerance_figure(scores),
+            partial(figures.tolerance_figure, scores),
         ),
-        _picture(
+        Picture(
             "data-profile-by-channel",
             f"Data profiles by channel {at}, by the best point queried. {who}",
-            figures.channel_figure(scores, TAU, per_simplex=per_simplex),
+            partial(figures.channel_figure, scores, TAU, per_simplex=per_simplex),
         ),
-        _picture(
+        Picture(
             "returned-by-channel-and-tolerance",
             "Instances solved by the point returned against the tolerance τ, by "
             f"channel. {who}",
-            figures.channel_tolerance_figure(scores),
+            partial(figures.channel_tolerance_figure, scores),
         ),
     ]
 
@@ -185,22 +230,6 @@ def _shown(scores: Scores) -> str:
     if count == len(scores.solvers):
         return text
     return f"{count} of {len(scores.solvers)} solvers; the tables have all. {text}"
-
-
-def readme(
-    title: str, facts: Table, results: Sequence[Table], pictures: Sequence[Picture]
-) -> str:
-    """All tables on one Markdown page, the main figures by relative link.
-
-    It links to nothing else, so that it can be kept without the other files.
-    """
-    parts = [f"# {title}\n", facts.markdown(), DEFINITION + "\n"]
-    for picture in pictures[:_README_FIGURES]:
-        parts.append(f"![{picture.caption}](figures/{picture.name}.svg)\n")
-        parts.append(f"*{picture.caption}*\n")
-    for table in results:
-        parts += [f"## {table.title}\n", _section(table)]
-    return "\n".join(parts)
 
 
 def _section(table: Table) -> str:
@@ -235,19 +264,25 @@ def _about_table(about: Mapping[str, str], referees: Sequence[str]) -> Table:
     return Table("about", "About this study", "", columns, rows)
 
 
-def _picture(name: str, caption: str, figure: Figure) -> Picture:
+def _drawn(picture: Picture) -> Drawn:
     """Draw into memory, leaving out all that differs from one run to the next."""
     from matplotlib import rc_context
 
+    figure = picture.figure()
+
     undated = {"CreationDate": None, "Creator": None, "Producer": None}
     # Type 42: journals refuse the Type 3 fonts that are the default.
-    with rc_context({"svg.hashsalt": name, "pdf.fonttype": 42}):
+    with rc_context({"svg.hashsalt": picture.name, "pdf.fonttype": 42}):
         svg, png, pdf = BytesIO(), BytesIO(), BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(png, format="png", dpi=160, metadata={"Software": None})
         figure.savefig(pdf, format="pdf", metadata=undated)
-    return Picture(
-        name, caption, svg.getvalue().decode(), png.getvalue(), pdf.getvalue()
+    return Drawn(
+        picture.name,
+        picture.caption,
+        svg.getvalue().decode(),
+        png.getvalue(),
+        pdf.getvalue(),
     )
 
 

@@ -29,6 +29,7 @@ _ROW = 1.55  # inches per row of small panels
 _MANY = 400  # points from which on they are drawn small and, in vector files, as pixels
 _LONGEST_NAME = 24
 _TITLE = 9.5  # points
+_ROUNDING = 1e-12  # of a value's size; less is no difference that can be drawn
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
@@ -95,11 +96,12 @@ def log_axis(axes: Axes, values: Array) -> None:
     """A logarithmic vertical axis for `values`, with plain numbers at the ticks."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    axes.set_yscale("log")
     decades = math.log10(np.nanmax(values) / np.nanmin(values))
     if decades < 1.0:  # at least one power of ten and its neighbours are in view
         middle = 0.5 * (math.log10(np.nanmin(values)) + math.log10(np.nanmax(values)))
+        # First: values that differ by rounding only leave matplotlib no limits.
         axes.set_ylim(10.0 ** (middle - 0.6), 10.0 ** (middle + 0.6))
+    axes.set_yscale("log")
     subs = (1.0, 2.0, 5.0) if decades < 2.0 else (1.0,)
     axes.yaxis.set_major_locator(LogLocator(subs=subs, numticks=7))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -216,7 +218,9 @@ def focus(
     for line in shown:
         if np.isfinite(line).any():
             low, high = min(low, np.nanmin(line)), max(high, np.nanmax(line))
-    margin = 0.06 * (high - low) or 0.06 * abs(high) or 1.0
+    size = max(abs(low), abs(high))
+    is_flat = high - low <= _ROUNDING * size
+    margin = (0.06 * size or 1.0) if is_flat else 0.06 * (high - low)
     axes.set_ylim(low - margin, high + margin)
 
 

@@ -54,9 +54,13 @@ def refined(face: Face, area: Polyhedron | None) -> Array:
         slope = Z.T @ fitted.slope_at(u)
         curvature = Z.T @ fitted.curvature_at(u) @ Z
         e, Q = np.linalg.eigh(curvature)
-        if not (e > 0.0).all():
+        along = Q.T @ slope
+        # Told before it is divided: a step of twice that length leads out for sure, and
+        # a curvature that is next to nothing would take it beyond all numbers.
+        is_far = np.abs(along) > 2.0 * _FARTHEST * e
+        if not (e > 0.0).all() or is_far.any():
             return face.u
-        step = Z @ (Q @ ((Q.T @ slope) / e))
+        step = Z @ (Q @ (along / e))
         u = u - step
         if not norm(u - face.u) < _FARTHEST:
             return face.u
