@@ -90,7 +90,7 @@ def test_a_corrected_row_is_no_suspect_any_more():
 def test_rows_that_are_settled_are_settled_alone():
     doubts = NO_DOUBTS.plus(3, 20.0).plus(5, 30.0)
     assert doubts.settled(3, is_right=True).rows == [5]
-    assert doubts.settled(3, is_right=False).rows == [5, 3]
+    assert doubts.settled(3, is_right=False).rows == [3, 5]
     assert doubts.settled(3, is_right=False).settled(3, is_right=True).rows == [5]
     assert doubts.settled(9, is_right=False).in_vain == doubts.in_vain
 

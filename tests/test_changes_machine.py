@@ -128,6 +128,22 @@ class Changing(RuleBasedStateMachine):
                 self.opt.tell(trial, self.sign(value))
                 self.log.append(("tell", (trial.x, value)))
 
+    @precondition(lambda self: not self.opt.done)
+    @rule(k=st.integers(2, 4), order=st.randoms(use_true_random=False))
+    def tell_several(self, k, order):
+        """Out at the same time, told in any order."""
+        waiting = self.opt.pending
+        trials = self.opt.ask(k)
+        for trial in trials:
+            if trial not in waiting:
+                self.check(trial.x)
+                self.last = trial.x
+        order.shuffle(trials)
+        for trial in trials:
+            value = bowl(trial.x) + 0.01 * len(self.log)
+            self.opt.tell(trial, self.sign(value))
+            self.log.append(("tell", (trial.x, value)))
+
     @rule(u=st.lists(st.floats(0, 1), min_size=3, max_size=3))
     def tell_elsewhere(self, u):
         x = LOW + np.array(u) * SCALE

@@ -47,6 +47,17 @@ def test_a_kept_report_is_what_its_records_give(folder):
     assert composed(records, **about).readme() == kept
 
 
+def test_the_page_of_several_in_flight_is_what_its_records_give(tmp_path):
+    folder, made = DOCS / "results" / "parallel", tmp_path / "README.md"
+    records = folder / "records" / "parallel.jsonl"
+    script = str(ROOT / "benchmarks" / "parallel.py")
+    flags = ["--full", "--kept", "--out", str(records), "--report", str(made)]
+    subprocess.run([sys.executable, script, *flags], check=True, capture_output=True)
+    kept = (folder / "README.md").read_text(encoding="utf-8")
+    assert kept == made.read_text(encoding="utf-8")
+    assert "| optuna: time |" in kept
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_to_files(page):
     text = page.read_text(encoding="utf-8")

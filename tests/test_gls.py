@@ -175,6 +175,25 @@ def test_a_column_twice_changes_no_functional_that_is_determined(system):
     )
 
 
+@given(systems, st.integers(0, 5))
+def test_a_column_of_zeros_is_as_good_as_none(system, place):
+    """Nothing was measured along it: it is no direction, whatever rounding leaves."""
+    at = min(place, system.X.shape[1])
+    without = system.solved()
+    empty = system.solved(X=np.insert(system.X, at, 0.0, axis=1))
+    assert (empty.V[at] == 0.0).all()
+    assert empty.beta[at] == 0.0
+    kept = np.delete(np.arange(system.X.shape[1] + 1), at)
+    V = empty.V[kept]
+    np.testing.assert_allclose(V @ V.T, without.V @ without.V.T, **CLOSE)
+    x = np.insert(system.x, at, 0.0, axis=1)
+    np.testing.assert_allclose(
+        empty.variance(system.k, system.v, x),
+        without.variance(system.k, system.v, system.x),
+        **CLOSE,
+    )
+
+
 def test_a_misfit_beyond_all_numbers_is_noise_and_no_less():
     system = System(1, 8, 2)
     loud = system.solved(y=1e180 * system.y)

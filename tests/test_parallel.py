@@ -110,15 +110,104 @@ def test_what_waits_counts_in_the_budget_and_what_is_given_up_does_not():
     assert opt.nfev == 9
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [({"max_move": 0.1}, "max_move"), ({"safe": [0, 0, 0], "limit": 9.0}, "safe")],
+@given(
+    k=st.integers(1, 12),
+    seed=st.integers(0, 10**6),
+    resolution=st.sampled_from([None, [0.05, None, 0.02]]),
 )
-def test_one_instrument_that_moves_from_place_to_place_has_one_trial(arguments, text):
-    opt = beginning(**arguments)
-    with pytest.raises(ValueError, match=f"k must be 1, but is 2: with {text}"):
-        opt.ask(2)
-    assert [opt.ask()] == opt.ask(1) == opt.pending
+@settings(max_examples=15, deadline=None)
+def test_settings_in_the_order_they_are_asked_are_within_one_move(k, seed, resolution):
+    most = np.array([0.3, 0.2, 0.4])
+    opt = beginning(max_move=most, resolution=resolution, noise=1e-3)
+    drawn(opt, k, 50, seed)
+    points = np.array([e["x"] for e in opt._log.events if e["event"] == "ask"])
+    assert (np.abs(np.diff(points, axis=0)) <= most * (1.0 + 1e-9)).all()
+
+
+def test_one_instrument_whose_readings_come_late_finds_the_minimum():
+    """It is set in the order of asking; each value is known four settings later."""
+    opt = beginning(max_move=0.5, noise=0.0)
+    for _ in range(150):
+        trial = opt.ask(4)[0]
+        opt.tell(trial, bowl(trial.x, trial.id), t=float(trial.id))
+    np.testing.assert_allclose(opt.progress().x, C, atol=1e-2)
+
+
+SAFE = np.array([0.1, 0.0, 0.0])
+
+
+def test_after_a_reading_beyond_the_limit_only_the_safe_place_is_asked():
+    opt = beginning(safe=SAFE, limit=50.0, noise=1e-3)
+    drawn(opt, 4, 15, seed=1)
+    trials = opt.ask(4)
+    opt.tell(trials[1], 60.0)
+    left = [trials[0], trials[2], trials[3]]
+    *others, safe = opt.ask(9)
+    assert others == left
+    assert safe.why is Why.SAFE
+    np.testing.assert_array_equal(safe.x, SAFE)
+    # What is out stays out, and counts.
+    opt.tell(left[0], bowl(left[0].x))
+    assert opt.ask(9) == [*left[1:], safe]
+    # Another one is beyond: it goes back as well.
+    opt.tell(left[1], 70.0)
+    *others, safer = opt.ask(9)
+    assert others == [left[2], safe]
+    np.testing.assert_array_equal(safer.x, SAFE)
+    opt.tell(safe, bowl(safe.x))
+    assert opt.ask(9) == [left[2], safer]
+    opt.tell(safer, bowl(safer.x))
+    assert len(opt.ask(9)) == 9
+    for trial in opt.pending[1:]:
+        for bad in (trials[1].x, left[1].x):
+            assert np.linalg.norm(trial.x - SAFE) <= np.linalg.norm(trial.x - bad)
+
+
+def test_a_safe_place_that_could_not_be_measured_is_asked_again():
+    opt = beginning(safe=SAFE, limit=50.0, noise=1e-3)
+    drawn(opt, 4, 15, seed=1)
+    trials = opt.ask(4)
+    opt.tell(trials[3], 60.0)
+    for _ in range(3):
+        safe = opt.ask(9)[-1]
+        assert safe.why is Why.SAFE
+        opt.tell_failed(safe, "stuck")
+    safe = opt.ask(9)[-1]
+    opt.tell(safe, 70.0)  # beyond as well
+    again = opt.ask(9)[-1]
+    assert again.why is Why.SAFE
+    opt.give_up(again)
+    safe = opt.ask(9)[-1]
+    assert safe.why is Why.SAFE
+    opt.tell(safe, 0.5)
+    assert len(opt.ask(9)) == 9
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_a_limit_with_several_in_flight_does_not_keep_the_search_from_its_end(k):
+    """Half of what is allowed reads beyond the limit: a wall that nobody knows of."""
+    opt = beginning(safe=SAFE, limit=5.0, noise=1e-3)
+    wall = lambda x, t: 9.0 if x[1] > 0.3 else bowl(x, t)  # noqa: E731
+    drawn(opt, k, 150, seed=k, value=wall)
+    np.testing.assert_allclose(opt.progress().x, C, atol=0.05)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"max_move": 0.2},
+        {"safe": SAFE, "limit": 0.5},
+        {"max_move": 0.3, "safe": SAFE, "limit": 0.5},
+    ],
+)
+def test_moves_and_limits_with_several_in_flight_replay_bit_by_bit(k, rules, tmp_path):
+    path = tmp_path / "run.jsonl"
+    with beginning(journal=path, **rules) as opt:
+        drawn(opt, k, 60, seed=k)
+        opt.ask(k)
+        whole = Optimizer.load(path)
+        same(opt, whole)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "3", None])
@@ -177,6 +266,26 @@ def test_nobody_waits_for_a_trial_that_does_not_come_back(lost):
     late = next(trial for trial in opt.pending if trial.id == lost)
     opt.tell(late, bowl(late.x, 110), t=110.0)
     np.testing.assert_allclose(opt.progress().x, C, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", [0, 3])
+def test_there_is_no_model_before_every_coordinate_was_varied(name):
+    """Level it would seem, and as sure of that as of anything."""
+    opt = Optimizer(np.zeros(5), noise=1e-4, rng=3)
+
+    def tell(trial):
+        value = float(np.sum((trial.x - 0.3) ** 2))
+        opt.tell(trial, value, t=float(opt.nfev))
+
+    opt.ask(40)
+    for trial in [trial for trial in opt.pending if trial.x[name] == 0.0]:
+        tell(trial)
+    assert opt.nfev > opt.method.needs(5)
+    assert np.isnan(opt.result().jac).all()
+    tell(next(trial for trial in opt.pending if trial.x[name] != 0.0))
+    slope = opt.result().jac
+    assert np.isfinite(slope).all()
+    assert slope[name] != 0.0
 
 
 def test_a_place_that_cannot_be_measured_does_not_hold_up_the_others():
@@ -328,3 +437,20 @@ def test_a_comparison_is_asked_for_once_and_can_be_out_at_once(k):
     waiting = [trial for trial in opt.pending if trial.why is Why.COMPARISON]
     assert most == min(k, 3)
     assert len(asked) - len(waiting) == opt._state.repeats
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+@pytest.mark.parametrize("odd", [12, 15, 20])
+def test_a_place_that_is_odd_is_measured_a_few_times_and_then_believed(k, odd):
+    """Two readings there agree, whatever comes back between them."""
+    opt, place = beginning(noise=1e-3, maxfev=10**4), None
+    rng, rechecks = np.random.default_rng(odd), 0
+    for t in range(100):
+        trials = opt.ask(k)
+        trial = trials[rng.integers(len(trials))]
+        place = trial.x if t == odd else place
+        is_odd = place is not None and np.array_equal(trial.x, place)
+        rechecks += trial.why is Why.RECHECK
+        opt.tell(trial, bowl(trial.x, t) + 0.3 * is_odd, t=float(t))
+    assert rechecks <= 4
+    assert opt._state.doubts.suspects == ()

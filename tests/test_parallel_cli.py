@@ -161,7 +161,6 @@ def test_failures_and_retries_of_programs_side_by_side(tmp_path):
     [
         (["--parallel", "0"], "parallel must be"),
         (["--parallel", "2", "--max-move", "x0=1"], "does not go together with max_mo"),
-        (["--parallel", "2", "--safe", "0,0", "--limit", "3"], "together with safe"),
         (["--parallel", "2", "--name", "slot", "--name", "b"], "called 'slot' here"),
     ],
 )
@@ -210,7 +209,8 @@ def test_programs_on_a_dask_cluster(tmp_path):
 # -- by hand --------------------------------------------------------------------------
 
 
-def test_several_trials_by_hand(capsys, tmp_path):
+@pytest.mark.parametrize("which", [(3,), ("--trial", 3)])
+def test_several_trials_by_hand(capsys, tmp_path, which):
     path = tmp_path / "run.jsonl"
     tobyqa(capsys, "init", path, "--x0", "0,0", "--maxfev", 5, "--clock", "index")
     _, out, _ = tobyqa(capsys, "ask", path, "-k", 4)
@@ -225,7 +225,9 @@ def test_several_trials_by_hand(capsys, tmp_path):
     code, _, errors = tobyqa(capsys, "tell", path, "--trial", 2, 1.5)
     assert (code, "trial 2 does not wait" in errors) == (2, True)
     tobyqa(capsys, "fail", path, "--trial", 0, "--reason", "door")
-    code, out, _ = tobyqa(capsys, "give-up", path, 3)
+    code, _, errors = tobyqa(capsys, "give-up", path)
+    assert (code, "several trials wait: say with --trial" in errors) == (2, True)
+    code, out, _ = tobyqa(capsys, "give-up", path, *which)
     assert (code, out.startswith("trial 3 at x0 = ")) == (0, True)
     tobyqa(capsys, "tell", path, 2.5)  # only one is left
     _, shown, _ = tobyqa(capsys, "status", path, "--json")

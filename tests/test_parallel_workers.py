@@ -134,12 +134,28 @@ def test_a_callback_may_stop_it_and_what_runs_is_taken_in():
     ("workers", "error", "text"),
     [
         (0, ValueError, "workers must be"),
-        ("4", TypeError, "workers must be"),
+        ("4", TypeError, "workers must be a number or an executor"),
+        (True, TypeError, "workers must be a number or an executor"),
+        (in_workers.never, TypeError, "workers must be a number or an executor"),
         (("x", 2), TypeError, "workers as a pair"),
     ],
 )
 def test_bad_workers_are_named_before_anything_runs(workers, error, text):
     with pytest.raises(error, match=text):
+        minimize(in_workers.never, X0, workers=workers)
+
+
+@pytest.mark.parametrize("as_pair", [False, True])
+def test_a_cluster_s_client_is_no_executor_but_gives_one(as_pair):
+    class Client:
+        def submit(self, *call):
+            raise AssertionError("never reached")
+
+        def get_executor(self):
+            raise AssertionError("never reached")
+
+    workers = (Client(), 2) if as_pair else Client()
+    with pytest.raises(TypeError, match=r"a Client: hand over what its get_executor"):
         minimize(in_workers.never, X0, workers=workers)
 
 
@@ -152,10 +168,9 @@ def test_an_executor_of_unknown_size_wants_a_number():
         minimize(in_workers.never, X0, workers=Silent())
 
 
-@pytest.mark.parametrize("more", [{"max_move": 0.1}, {"safe": [0, 0], "limit": 9.0}])
-def test_one_instrument_that_moves_needs_one_worker(more):
-    with pytest.raises(ValueError, match="workers must be 1 with"):
-        minimize(in_workers.never, X0, workers=2, **more)
+def test_one_instrument_that_moves_needs_one_worker():
+    with pytest.raises(ValueError, match="workers must be 1 with max_move, but is 2"):
+        minimize(in_workers.never, X0, workers=2, max_move=0.1)
 
 
 # -- processes ------------------------------------------------------------------------

@@ -21,8 +21,9 @@ from tobyqa.kernels import (
 from tobyqa.spacetime.components import Components
 from tobyqa.spacetime.drift import Jump
 from tobyqa.spacetime.fit import fit
+from tobyqa.spacetime.likelihood import limits, shortest
 from tobyqa.spacetime.precision import refined
-from windows import Readings, window_of
+from windows import Readings, one_each, window_of
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -87,6 +88,56 @@ def test_the_slope_of_a_fit_is_that_of_its_falls(seed, walks):
     )
     e = np.linalg.eigvalsh(fitted.slope_covariance(u))
     assert e[0] > -1e-9 * e[-1]
+
+
+@given(seed=seeds, length=st.floats(0.0, 3.4))
+def test_the_shortest_length_is_one_that_the_readings_allow(seed, length):
+    window = window_of(Readings(seed % 1000).samples())
+    within = limits("smooth", "fitted")
+    fitted = fit(window, Components(2.0, length, -1.0), 1.0)
+    short = shortest(fitted, 1.0, within)
+    low = within["log_l"][0]
+    assert min(low, length) <= short.components.log_l <= length
+    fixed = {**within, "log_l": (length, length)}
+    assert shortest(fitted, 1.0, fixed) is fitted
+
+
+@given(seed=seeds, m=st.integers(8, 30))
+def test_what_is_said_of_the_noise_is_the_information_of_its_likelihood(seed, m):
+    """Of two variance components, the second one marginal: tr(PAPB) / 2, by hand."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(m, 2))
+    window = one_each(points, rng.normal(size=m))
+    solution = fit(window, Components(1.0, 1.0, -1.0), 1.0).solution
+    K = np.tril(solution.L) @ np.tril(solution.L).T
+    X = np.tril(solution.L) @ solution.X_w
+    inverse = np.linalg.inv(K)
+    P = inverse - inverse @ X @ np.linalg.pinv(X.T @ inverse @ X) @ X.T @ inverse
+    N = np.diag(window.variances)
+    parts = [N, K - N]
+    F = np.array([[0.5 * np.trace(P @ A @ P @ B) for A in parts] for B in parts])
+    marginal = F[0, 0] - F[0, 1] ** 2 / F[1, 1]
+    np.testing.assert_allclose(
+        solution.information_of_noise(window.variances), marginal, rtol=1e-4, atol=1e-6
+    )
+
+
+def test_where_a_valley_bends_no_error_is_given_that_is_far_too_small():
+    """Rosenbrock's: single fits are sure of a minimum that is none."""
+    given = 0
+    for seed in range(20, 32):
+        rng = np.random.default_rng(seed)
+
+        def valley(x, rng=rng):
+            value = 100.0 * (x[1] - x[0] ** 2) ** 2 + (1.0 - x[0]) ** 2
+            return value + 0.1 * rng.normal()
+
+        res = tobyqa.minimize(valley, [-0.5, 1.0], noise=0.1, maxfev=60, rng=seed)
+        if np.isfinite(res.x_std).all():
+            given += (np.abs(res.x - 1.0) > 5.0 * res.x_std).any()
+        else:
+            assert res.confidence.startswith(("valley", "not yet"))
+    assert given <= 1
 
 
 def test_along_a_valley_the_error_is_large_or_there_is_none():

@@ -176,3 +176,58 @@ def test_quantised_readings_and_plateaus_are_no_alarm_in_a_search():
         for noise in (0.1, None, 0.0):
             res = tobyqa.minimize(fun, [0.0, 0.0], noise=noise, maxfev=60, rng=0)
             assert res.sensor == ""
+
+
+@pytest.mark.parametrize("noise", [0.1, None])
+def test_readings_of_a_stuck_sensor_are_in_no_fit(noise):
+    """It is asked at the centre until it reads something else; then all goes on."""
+    for seed in range(4):
+        rng, level = np.random.default_rng(seed), math.nan
+        opt = Optimizer([3.0, -1.0], noise=noise, rng=seed, maxfev=70)
+        asked = []
+        while not opt.done:
+            k, trial = opt.nfev, opt.ask()
+            asked.append(trial.x)
+            value = bowl(trial.x) + 0.1 * rng.normal()
+            level = value if k == 20 else level
+            opt.tell(trial, level if 20 <= k < 45 else value)
+        res = opt.result()
+        assert "rows 20 to 44" in res.sensor
+        assert (res.history.weight[20:45] == 0.0).all()
+        assert {suspect.row for suspect in res.suspects} >= set(range(20, 45))
+        assert len(np.unique(asked[25:45], axis=0)) == 1  # the centre
+        assert bowl(res.x) < 0.1
+        assert repr(res).count("standard errors off") < 10
+
+
+def test_what_saturates_far_out_is_believed_once_the_centre_reads_something_else():
+    """The sensor lives: its largest value is what the function is worth there."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        res = tobyqa.minimize(
+            lambda x, rng=rng: min(bowl(x) + 0.1 * rng.normal(), 30.0),
+            [2.0, 1.5],
+            noise=0.1,
+            maxfev=80,
+            rng=seed,
+        )
+        assert bowl(res.x) < 0.2
+        repeated = res.history.value == 30.0
+        assert (res.history.weight[~repeated] == 1.0).mean() > 0.95
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_noise_is_not_less_than_the_steps_in_which_readings_come(n):
+    """Where they are coarse, many are equal: a fit alone would see no noise at all."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+
+        def coarse(x, rng=rng):
+            value = np.sum((x - 0.4) ** 2) + 0.1 * rng.normal()
+            return 0.5 * round(float(value) / 0.5)
+
+        for noise in (None, 1e-6):
+            res = tobyqa.minimize(
+                coarse, np.full(n, 1.5), maxfev=50, rng=seed, noise=noise
+            )
+            assert res.noise_std >= 0.999 * 0.5 / math.sqrt(12.0)

@@ -165,7 +165,7 @@ def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(ra
         value = float(THERE @ THERE) + rate * NOISE * (t - 12.0)
         b = b.plus(Observation(THERE, t, value, trial=0, answers=True))
         assert is_doubted(b)
-    b = agreed(b, [13])
+    b = agreed(b)
     assert b.doubts.suspects == ()
     assert (b.centre, b.accepted) == (14, True)
     assert b.evidence.slope == pytest.approx(rate * NOISE, rel=0.1)
@@ -173,13 +173,13 @@ def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(ra
     far = Observation(THERE, 20.0, 1e3, trial=0, answers=True)
     fine = replace(far, t=21.0, value=value)
     before = b.plus(far)
-    after = agreed(before.plus(fine), [before.newest])
+    after = agreed(before.plus(fine))
     assert [suspect.row for suspect in after.doubts.suspects] == [15]
     # Nor does a wrong one confirm what was a little off before it.
     little = replace(far, t=18.0, value=values[-1] + 100.0 * NOISE)
     before = calm.plus(little)
     assert is_doubted(before)
-    after = agreed(before.plus(replace(far, t=19.0)), [before.newest])
+    after = agreed(before.plus(replace(far, t=19.0)))
     assert [suspect.row for suspect in after.doubts.suspects] == [13, 14]
 
 

@@ -122,8 +122,13 @@ class Border:
     allowed: Allowed
     everywhere: Space  # with no variable fixed since the search began
     last: Array | None = None  # the latest point that was asked for
-    is_alarmed: bool = False  # the way leads to the safe place
+    alarms: int = 0  # readings beyond the limit, after which nobody is back yet
     counts: Counts = field(default_factory=dict)  # of settings that can be counted
+
+    @property
+    def is_alarmed(self) -> bool:
+        """Whether the way leads to the safe place."""
+        return self.alarms > 0
 
     def question(self, z: Array, why: Why) -> Question:
         """What to ask if the method proposes z."""
@@ -135,15 +140,27 @@ class Border:
             untried = self._untried(goal, often)
             is_exhausted = untried is None and why is not Why.FIRST
             goal = untried or goal
-        x = goal.x
-        if self.last is not None and not np.isinf(self._most).all():
-            x = on_the_way(self.everywhere.setpoints, self.last, goal.x, self._most)
-        if x is not goal.x:
-            place = Place(x, self.allowed.space.to_search(x))
+        place = self._within_one_move(goal)
+        if place is not goal:
             return Question(place, False, Why.ON_THE_WAY)
         if self.is_alarmed:
             return Question(goal, False, Why.SAFE)
         return Question(goal, True, is_exhausted=is_exhausted)
+
+    def further(self, z: Array, why: Why) -> Question:
+        """What to ask beside it if the method would have z measured as well."""
+        goal = self.allowed.place(z)
+        place = self._within_one_move(goal)
+        is_there = place is goal
+        why = why if is_there else Why.ON_THE_WAY
+        return Question(place, is_there, why, is_proposal=False)
+
+    def _within_one_move(self, goal: Place) -> Place:
+        """The goal, or a place on the way to it from the latest that was asked for."""
+        if self.last is None or np.isinf(self._most).all():
+            return goal
+        x = on_the_way(self.everywhere.setpoints, self.last, goal.x, self._most)
+        return goal if x is goal.x else Place(x, self.allowed.space.to_search(x))
 
     def _untried(self, goal: Place, often: int) -> Place | None:
         """The goal, or what is next to it if it was asked for often enough."""
@@ -162,15 +179,19 @@ class Border:
             counts = {**counts, key(x): counts.get(key(x), 0) + 1}
         return replace(self, last=x, counts=counts)
 
-    def read(self, x: Array, value: float) -> Border:
-        """After a reading: beyond the limit, less is allowed than before."""
+    def read(self, x: Array, value: float, *, is_one_more: bool = False) -> Border:
+        """After a reading: beyond the limit, less is allowed than before.
+
+        `is_one_more`: of an instrument that was not on its way back, of several.
+        """
         guard, allowed = self.allowed.guard, self.allowed
         if guard is None:
             return self
         if guard.is_beyond(value, maximize=self.everywhere.maximize):
-            return replace(self, is_alarmed=True)._forbidding(x)
+            alarms = self.alarms + 1 if is_one_more else max(self.alarms, 1)
+            return replace(self, alarms=alarms)._forbidding(x)
         is_back = self.is_alarmed and np.array_equal(x, allowed.safe.x)
-        return replace(self, is_alarmed=False) if is_back else self
+        return replace(self, alarms=self.alarms - 1) if is_back else self
 
     def amended(self, x: Array, values: Iterable[float], *, is_there: bool) -> Border:
         """With all that is by now known to have been read at a point.
@@ -185,7 +206,7 @@ class Border:
         is_bad = any(guard.is_beyond(value, maximize=largest) for value in values)
         was_bad = any(np.array_equal(x, y) for y in beyond)
         if is_bad and is_there:
-            return replace(self, is_alarmed=True)._forbidding(x)
+            return replace(self, alarms=max(self.alarms, 1))._forbidding(x)
         if is_bad == was_bad:
             return self
         return self._forbidding(x) if is_bad else self._without(x)

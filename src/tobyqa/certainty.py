@@ -19,7 +19,7 @@ _PART = 0.3  # of the longest scaled component; less of a way is not named
 
 DETERMINED = "determined"
 NO_MODEL = "not yet: there is no model"
-MOVING = "not yet: the minimum still moves by more than its error"
+DISPUTED = "not yet: fits that the readings allow differ on the minimum"
 
 
 def suspects_of(
@@ -56,7 +56,7 @@ def confidence(space: Space, estimate: Estimate) -> str:
     if np.isfinite(estimate.x_std).all():
         return DETERMINED
     if estimate.open_way is None:
-        return MOVING
+        return DISPUTED
     return f"valley: not determined along {_way(space, estimate.open_way)}"
 
 

@@ -13,22 +13,8 @@ from .books import ENDS, Trial
 from .changed_setup import checked_fix, checked_free
 from .eventlog import EventLog, Run
 from .result import Status
-from .setup import Setup
 
 _logger = logging.getLogger(__name__)
-
-
-def checked_ask(setup: Setup, k: int | None) -> int:
-    """How many trials are to wait, or an error that says what is allowed."""
-    count = 1 if k is None else _check.count("k", k)
-    steps = [v.name for v in setup.space.variables if v.max_move is not None]
-    if count > 1 and (steps or setup.guard is not None):
-        reason = f"max_move of {steps[0]}" if steps else "safe and limit"
-        raise ValueError(
-            f"k must be 1, but is {count}: with {reason} one instrument goes from "
-            "place to place, and one trial waits at a time"
-        )
-    return count
 
 
 def give_up(self: Run, trial: Trial) -> None:

@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 
 _ATTEMPTS = 8  # at a further point that nobody is measuring yet
 _REPEATS = (Why.START_AGAIN, Why.COMPARISON, Why.RECHECK)  # on purpose
+_ON_THE_WAY = (Why.ON_THE_WAY, Why.SAFE)  # which the method does not ask for
 
 
 class Course:
@@ -75,19 +76,31 @@ class Course:
         own = self._question
         if not self._waiting:
             return own._replace(why=own.why or self.proposal.why)
-        own = own._replace(why=self.proposal.why)
+        own = own._replace(why=own.why or self.proposal.why)
         proposal = None if self._trial in self._waiting else self.proposal
+        if self._border.is_alarmed or (proposal is not None and not own.is_own):
+            return own  # nothing else until somebody is there
         taken = tuple(out.z for out in self._waiting.values())
         for _ in range(_ATTEMPTS):
             further = self.setup.searcher.further(self.state, proposal, taken)
             if further is proposal:
                 return own
-            place = self._border.allowed.place(further.x)
+            beside = self._border.further(further.x, further.why)
             is_repeat = further.why in _REPEATS
-            if is_repeat or not waiting.is_taken(self._waiting, place.x):
+            if is_repeat or not waiting.is_taken(self._waiting, beside.place.x):
                 break
             taken = (*taken, further.x)  # where it was set to is: look elsewhere
-        return Question(place, True, further.why, is_proposal=False)
+        return beside
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing is asked until a reading at the safe place is in."""
+        alarms = self._border.alarms
+        if alarms == 0:
+            return False
+        safe = self._border.allowed.safe.x
+        back = (out for out in self._waiting.values() if out.is_back)
+        return sum(np.array_equal(out.x, safe) for out in back) >= alarms
 
     @property
     def is_exhausted(self) -> bool:
@@ -110,9 +123,10 @@ class Course:
         if not is_further:
             self._trial = event["id"] if is_next and is_own else None
         why = Why.__members__.get(str(event.get("why")), Why.STEP)
-        proposal = self.proposal if is_next else Proposal(z, why)
+        is_own = is_own if is_next else why not in _ON_THE_WAY
+        proposal = self.proposal if is_next and is_own else Proposal(z, why)
         flight = Flight(proposal, self.state)
-        out = Out(event["id"], x, z, is_own or not is_next, flight)
+        out = Out(event["id"], x, z, is_own, flight, is_back=self._border.is_alarmed)
         self._waiting = waiting.joined(self._waiting, out)
         self._border, self._next = self._border.asked(x), None
 
@@ -124,8 +138,9 @@ class Course:
     def _recognise(self) -> None:
         """See whether the proposal is what a trial beside others measures already."""
         if any(out.has_company for out in self._waiting.values()):
-            place = self._question.place
-            if (out := waiting.at(self._waiting, place.x)) is not None:
+            place, is_own, *_ = self._question
+            out = waiting.at(self._waiting, place.x) if is_own else None
+            if out is not None:
                 self._trial = out.id
                 self._waiting[out.id] = replace(out, z=place.z)
 
@@ -144,7 +159,8 @@ class Course:
         if not seen.failed:
             if is_heard:
                 self._heard.add(row)
-            border = self._border.read(seen.x, seen.value)
+            is_one_more = at is not None and at.has_company and not at.is_back
+            border = self._border.read(seen.x, seen.value, is_one_more=is_one_more)
             self._move_border(border, is_heard=is_heard)
 
     def _hear(self, seen: Observation, at: Out | None, row: int) -> bool:
@@ -155,7 +171,7 @@ class Course:
         is none of the method's.
         """
         if at is not None and not at.is_own:
-            if seen.failed and self._border.is_alarmed:
+            if seen.failed and at.is_back:
                 return False
             seen = replace(seen, trial=None)
         if not is_seen(self._first, self.setup, seen.x):

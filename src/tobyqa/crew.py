@@ -43,11 +43,19 @@ def checked_workers(workers: Any) -> Workers | None:
         return Workers(workers[0], _check.count("workers[1]", workers[1]))
     if _is_executor(workers):
         return Workers(workers, _size(workers))
+    if isinstance(workers, bool | str) or callable(workers):
+        raise TypeError(f"workers must be a number or an executor, but is {workers!r}")
     count = _check.count("workers", workers)
     return None if count == 1 else Workers(None, count)
 
 
 def _is_executor(thing: Any) -> bool:
+    if callable(getattr(thing, "get_executor", None)):
+        kind = type(thing).__name__
+        raise TypeError(
+            f"workers must be a number or an executor, but is a {kind}: hand over what "
+            "its get_executor() gives"
+        )
     return callable(getattr(thing, "submit", None))
 
 

@@ -209,7 +209,11 @@ class EventLog:
 
         The first of new ones is the proposal, unless that waits.
         """
-        while len(self.books.pending) < k and self.books.has_room:
+        while (
+            len(self.books.pending) < k
+            and self.books.has_room
+            and not self.course.is_held
+        ):
             books, question = self.books, self.course.question
             assert question.why is not None
             question.place.x.flags.writeable = False

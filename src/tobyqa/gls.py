@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 _JITTER = 1e-10  # relative, on the diagonal of the signal's covariance
 _MORE_JITTER = (1e-8, 1e-5, 1e-2)  # where the factorisation fails
 _RANK_TOLERANCE = 1e-11
+_NO_LENGTH = 1e-300  # square of a column that is none
 _SURELY_DETERMINED = 1e-3  # pivots of a Cholesky factor, its columns of equal length
 _LARGEST_SQUARE = 1e300  # of a misfit: readings of 1e100 where there was nothing
 _LEAST_SAID = 1e-9  # of a reading's own precision, that others leave it
@@ -52,6 +53,7 @@ class Solution:
     X_w: Array
     y_w: Array
     V: Array
+    least: float = -math.inf  # log nu at the least
 
     def mean(self, k: Array, x: Array) -> Array:
         """Posterior mean x.beta + k.lam of functionals, one per row."""
@@ -89,11 +91,30 @@ class Solution:
         P = np.maximum(P, _LEAST_SAID * inverse.diagonal() ** 2)
         return self.lam * math.sqrt(self.nu) / P, 1.0 / P
 
+    def information_of_noise(self, noise: Array) -> float:
+        """Of log nu, if the size of the signal is no better known beforehand.
+
+        Restricted likelihood, K = S + N, S the signal and N the noise: information
+        tr(P A P B) / 2 of the logarithms of the sizes of A and B, with P as above.
+        P K P = P spares all products but one; what is said of S at the same time is
+        taken off.
+        """
+        inverse, _ = lapack.dtrtri(np.tril(self.L), lower=1)
+        Q = self.X_w @ self.V
+        P = inverse.T @ (inverse - Q @ (Q.T @ inverse))
+        m, p = self.X_w.shape
+        linear = float(P.diagonal() @ noise)
+        square = float(noise @ (P**2 @ noise))
+        mixed = linear - square
+        signal = m - p - linear - mixed
+        shared = mixed**2 / signal if signal > 0.0 else 0.0
+        return 0.5 * max(square - shared, 0.0)
+
     def noise_without(self, square: float, spread: float) -> float:
         """log nu without a reading that adds this much to the sum of squares."""
         spare = max(1, self.X_w.shape[0] - self.X_w.shape[1])
         left = max(self.misfit * self.nu * spare - square, 0.0)
-        return _noise(left, max(1, spare - 1), spread)[0]
+        return _noise(left, max(1, spare - 1), spread, self.least)[0]
 
     def extended(
         self, k: Array, v: float, x: Array, y: float, noise: float, spread: float
@@ -113,27 +134,33 @@ class Solution:
         X_w = np.empty((m + 1, x.size), order="F")
         X_w[:m], X_w[m] = self.X_w, (x - self.X_w.T @ w) / root
         y_w = np.append(self.y_w, (y - w @ self.y_w) / root)
-        return _solved(L, X_w, y_w, spread)
+        return _solved(L, X_w, y_w, spread, self.least)
 
 
 def solve(
-    signal: Array, noise: Array, X: Array, y: Array, spread: float
+    signal: Array,
+    noise: Array,
+    X: Array,
+    y: Array,
+    spread: float,
+    least: float = -math.inf,
 ) -> Solution | None:
     """The solution; None if no jitter makes the covariance definite.
 
     `signal` is the covariance of the signal, relative to the assumed noise, (m, m); it
     is overwritten. `noise` holds the variances of the readings, (m,); `spread` is the
-    prior standard deviation of log nu: how much the assumed noise is trusted.
+    prior standard deviation of log nu: how much the assumed noise is trusted, and
+    `least` is the least that log nu can be.
     """
     L = cholesky(signal, noise)
     if L is None:
         return None
     X_w, _ = lapack.dtrtrs(L, X, lower=1, overwrite_b=1)
     y_w, _ = lapack.dtrtrs(L, y, lower=1)
-    return _solved(L, X_w, y_w, spread)
+    return _solved(L, X_w, y_w, spread, least)
 
 
-def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
+def _solved(L: Array, X_w: Array, y_w: Array, spread: float, least: float) -> Solution:
     """The solution, once columns and readings are white."""
     m, p = X_w.shape
     spare = max(1, m - p)  # readings beyond the number of unpenalised coefficients
@@ -141,7 +168,7 @@ def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
     beta = V @ (V.T @ (X_w.T @ y_w))
     residual = y_w - X_w @ beta
     square = min(float(np.vdot(residual, residual)), _LARGEST_SQUARE)
-    log_nu, cost = _noise(square, spare, spread)
+    log_nu, cost = _noise(square, spare, spread, least)
     lam, _ = lapack.dtrtrs(L, residual, lower=1, trans=1)
     scale = math.exp(-0.5 * log_nu)
     return Solution(
@@ -154,6 +181,7 @@ def _solved(L: Array, X_w: Array, y_w: Array, spread: float) -> Solution:
         X_w=X_w,
         y_w=y_w,
         V=V,
+        least=least,
     )
 
 
@@ -177,9 +205,10 @@ def cholesky(signal: Array, noise: Array) -> Array | None:
 def _pseudo_inverse(S: Array) -> tuple[Array, float]:
     """V with VV' a generalized inverse of S, and log det S.
 
-    Both over the directions that are determined once the columns have equal length.
+    Both over the directions that are determined once the columns have equal length; a
+    column of zeros is in none of them.
     """
-    d = np.sqrt(np.maximum(S.diagonal(), 1e-300))
+    d = np.sqrt(np.maximum(S.diagonal(), _NO_LENGTH))
     scaled = S / np.multiply.outer(d, d)
     C, info = lapack.dpotrf(scaled, lower=0, clean=1)
     pivots = C.diagonal().copy()
@@ -188,15 +217,19 @@ def _pseudo_inverse(S: Array) -> tuple[Array, float]:
         return inverse / d[:, None], 2.0 * float(np.log(pivots * d).sum())
     e, Q = np.linalg.eigh(scaled)
     kept = e > _RANK_TOLERANCE * e[-1]
-    V = (Q[:, kept] / np.sqrt(e[kept])) / d[:, None]
+    # Not by d alone: what rounding leaves of a column without length is no direction.
+    back = np.where(S.diagonal() > _NO_LENGTH, 1.0 / d, 0.0)
+    V = (Q[:, kept] / np.sqrt(e[kept])) * back[:, None]
     return V, float(np.log(e[kept]).sum() + 2.0 * np.log(d).sum())
 
 
-def _noise(square: float, spare: int, spread: float) -> tuple[float, float]:
+def _noise(
+    square: float, spare: int, spread: float, least: float
+) -> tuple[float, float]:
     """x = log nu minimising  spare x + square exp(-x) + (x / spread)^2, and its value.
 
     The first two terms are the likelihood profiled over the noise, the last one trusts
-    the assumed level.
+    the assumed level; x is `least` at the least.
     """
     x, square_of_spread = 0.0, spread**2
     for _ in range(30):
@@ -206,4 +239,5 @@ def _noise(square: float, spare: int, spread: float) -> tuple[float, float]:
         x -= max(-1.0, min(1.0, step))
         if abs(step) < 1e-9:
             break
+    x = max(x, least)
     return x, spare * x + square * math.exp(-x) + (x / spread) ** 2

@@ -143,7 +143,8 @@ def minimize(
         workers it has takes a pair, ``(executor, 8)``. A new point goes out as soon as
         one is back. What is asked with several in flight follows from the order in
         which they come back, so runs differ; with one, all is as without `workers`.
-        An evaluation whose worker dies is a failed one. Not with `max_move` or `safe`.
+        An evaluation whose worker dies is a failed one. Not with `max_move`, which is
+        about one instrument's way from setting to setting.
 
     Returns
     -------
@@ -165,7 +166,7 @@ def minimize(
     _check.switch("progress", progress)
     several = checked_workers(workers)
     if several is not None:
-        _check_instruments(several, max_move=max_move, safe=safe)
+        _check_instruments(several, max_move)
     args = args if isinstance(args, tuple) else (args,)
     notify = _notifier(callback)
     with Optimizer.open(
@@ -212,14 +213,14 @@ def minimize(
         return opt.result()
 
 
-def _check_instruments(workers: Workers, **of_one: Any) -> None:
-    """What is about one instrument's way from place to place needs one worker."""
-    for name, value in of_one.items():
-        if value is not None and workers.size > 1:
-            raise ValueError(
-                f"workers must be 1 with {name}, which is about one instrument that "
-                f"goes from place to place, but is {workers.size}"
-            )
+def _check_instruments(workers: Workers, max_move: Any) -> None:
+    """One instrument's way from setting to setting needs one worker."""
+    if max_move is not None and workers.size > 1:
+        raise ValueError(
+            f"workers must be 1 with max_move, but is {workers.size}: moves are those "
+            "of one instrument, and nobody says which worker makes which. If one "
+            "instrument makes the settings and readings come later, use ask(k)"
+        )
 
 
 def _evaluate_all(

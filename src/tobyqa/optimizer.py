@@ -162,9 +162,10 @@ class Optimizer:
         k : int, optional
             How many trials are to wait at the same time: a list of them, those that
             wait already first, and new ones until they are `k`. Fewer if `maxfev`
-            allows no more. Each is told on its own, in any order. More than one is a
-            ValueError with `max_move` or `safe`, which are about one instrument that
-            goes from place to place.
+            allows no more. Each is told on its own, in any order. With `max_move` they
+            are settings of one instrument, to be made in the order of their numbers.
+            After a reading beyond `limit` what is out stays out, and `safe` is all that
+            is asked until a reading there is in.
 
         Examples
         --------
@@ -175,7 +176,7 @@ class Optimizer:
         >>> opt.ask().id, opt.nfev
         (3, 3)
         """
-        count = commands.checked_ask(self._log.setup, k)
+        count = 1 if k is None else _check.count("k", k)
         if self.done:
             raise RuntimeError(f"nothing to ask, the search has ended: {self.message}")
         trials = self._log.ask(count)

@@ -129,12 +129,13 @@ class Result(OptimizeResult):  # type: ignore[misc]
     Attributes
     ----------
     x, x_std, x_cov : ndarray
-        The recommended point, and the standard error and covariance of the model's own
-        minimum, which need not be `x`. By ``adaptive`` they count what is not known of
-        gradient and curvature and beyond the quadratic, and are NaN where the minimum
-        is not determined (`confidence` says why); zero across constraints that hold
-        there. By ``paper`` they are by noise alone, NaN where its Hessian is not
-        positive definite. Zero for what is fixed.
+        The recommended point, and its standard error and covariance as the place of the
+        minimum. By ``adaptive`` they count what is not known of gradient and curvature
+        and beyond the quadratic, and how far `x` is from the model's own minimum; they
+        are NaN where the minimum is not determined (`confidence` says why), and zero
+        across constraints that hold there. By ``paper`` they are those of the model's
+        minimum by noise alone, NaN where its Hessian is not positive definite. Zero for
+        what is fixed.
     confidence : str
         Whether the minimum is determined: "determined", "valley: ..." with the way
         along which it is not, or "not yet: ...".
@@ -149,8 +150,9 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Standard errors of `fun`, of a single reading, and of that one itself; the last
         is NaN by ``paper``.
     suspects : list of Suspect
-        Readings that the answer leaves out, since all others deny them: row of the
-        history, value, what was expected, and how many standard errors it is off.
+        Readings that the answer leaves out, since all others deny them or the sensor
+        was stuck: row of the history, value, what was expected, and how many standard
+        errors it is off.
     t : float
         The time to which `fun` refers: that of the latest reading in the last fit.
     success, status, message : bool, int, str

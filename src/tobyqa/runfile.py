@@ -85,17 +85,17 @@ class RunSettings:
         object.__setattr__(self, "program", command_of(self.program))
 
     def _check_parallel(self) -> None:
-        """Several programs at a time are several instruments."""
+        """Several programs at a time are several instruments, each with its moves."""
         if self.parallel is not None:
             _check.count("parallel", self.parallel)
         several = self.dask is not None or (self.parallel or 1) > 1
-        for key in ("max_move", "safe") if several else ():
-            if getattr(self, key) is not None:
-                name = "dask" if self.parallel is None else "parallel"
-                raise ValueError(
-                    f"{name} does not go together with {key}, which is about one "
-                    "instrument that goes from place to place"
-                )
+        if several and self.max_move is not None:
+            name = "dask" if self.parallel is None else "parallel"
+            raise ValueError(
+                f"{name} does not go together with max_move: moves are those of one "
+                "instrument, and nobody says which program makes which. If one "
+                "instrument makes the settings and readings come later, use ask -k"
+            )
 
     def readings(self) -> Readings | None:
         """The old readings, if there are any."""

@@ -20,6 +20,7 @@ from .wording import LOCAL_DRIFT, Clock, is_unix_time, with_error
 Rows = list[tuple[str, str]]
 
 _MOST = 20  # variables that are shown, one per line
+_MOST_SUSPECTS = 8  # lines
 
 
 def as_text(rows: Rows) -> str:
@@ -124,6 +125,9 @@ def suspect_rows(res: Mapping[str, Any]) -> Rows:
         f"{suspect.expected:.4g}, {suspect.sigmas:.0f} standard errors off; left out"
         for suspect in res.get("suspects", [])
     ]
+    if len(texts) > _MOST_SUSPECTS:
+        more = len(texts) - _MOST_SUSPECTS + 1
+        texts = [*texts[: _MOST_SUSPECTS - 1], f"and {more} more readings"]
     return [("" if k else "suspect", text) for k, text in enumerate(texts)]
 
 

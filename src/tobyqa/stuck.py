@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 _LEAST = 4  # equal readings in a row
 _PLACES = 3  # at which they were taken, at the least
 _CHANCE = 1e-6  # of a run that is still taken for chance
+_SHOW_STEPS = 3  # values that are multiples of one step, at the least
 _FINEST = 1e-10  # of the largest reading; finer steps are none
 
 
@@ -58,6 +59,15 @@ def stuck(points: Array, values: Array, noise: float) -> str:
         f"the same value, {value:.10g}, at {places} different settings, though "
         f"readings scatter by about {noise:.2g}; withdraw takes a row out"
     )
+
+
+def stuck_now(points: Array, values: Array, noise: float) -> NDArray[np.int64]:
+    """Rows of a spell that is odd and lasts to this day; mostly none."""
+    if noise > 0.0 and is_repeating(values[::-1]):
+        latest = _spells(values)[-1]
+        if _is_odd(latest, points, values, noise):
+            return latest.rows
+    return np.array([], dtype=np.int64)
 
 
 def is_repeating(latest_first: Iterable[float]) -> bool:
@@ -94,6 +104,20 @@ def _repeats_exactly(spell: Spell, points: Array, values: Array) -> bool:
     return len(np.unique(seen, axis=0)) < len(seen)
 
 
+def rounding_of(values: Array) -> float:
+    """Standard error of readings that come in steps; 0 where none are seen.
+
+    Of steps d the error is spread evenly from -d / 2 to d / 2. Two values alone always
+    have a common step.
+
+    >>> round(rounding_of(np.array([0.5, 2.0, 3.5, 2.0])), 3)
+    0.433
+    """
+    if np.unique(values).size < _SHOW_STEPS:
+        return 0.0
+    return step_of(values) / math.sqrt(12.0)
+
+
 def step_of(values: Array) -> float:
     """The largest step of which all differences of readings are multiples; 0: none.
 
@@ -106,6 +130,8 @@ def step_of(values: Array) -> float:
     least = _FINEST * float(np.abs(known).max())
     step = 0.0
     for difference in (known[1:] - known[0]).tolist():  # Euclid's algorithm
+        if 0.0 < step <= least:
+            break
         divisor, rest = difference, step
         while rest > least:
             over = divisor % rest

@@ -25,6 +25,7 @@ class Out:
     is_own: bool  # the method counts it among its own
     flight: Flight | None  # None: of a search that has been begun anew since
     has_company: bool = False  # others have been out at the same time
+    is_back: bool = False  # on the way to the safe place, or there
 
     @property
     def company(self) -> Flight | None:

@@ -109,6 +109,18 @@ def test_what_cannot_be_suggested_is_a_value_error():
         generator.suggest(1)
 
 
+def test_after_a_reading_beyond_the_limit_the_safe_place_is_all_there_is():
+    generator = generator_of(safe=[0.5, -0.5], limit=50.0)
+    points = generator.suggest(3)
+    generator.ingest([{**points[0], "f": 60.0}])
+    [safe] = generator.suggest(1)
+    assert (safe["x"], safe["y"]) == (0.5, -0.5)
+    with pytest.raises(ValueError, match=r"0 trials that a reading beyond the limit"):
+        generator.suggest(1)
+    generator.ingest([{**safe, "f": 1.0}])
+    assert len(generator.suggest(4)) == 4
+
+
 def test_an_unknown_id_is_an_error_and_nothing_of_its_batch_counts():
     generator = generator_of()
     (point,) = generator.suggest(1)

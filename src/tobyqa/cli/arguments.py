@@ -194,9 +194,11 @@ def _add_by_hand(commands: Any) -> None:
         "neither reading nor failure, and --maxfev allows for another one instead.",
     )  # fmt: skip
     _add_file(give_up)
-    give_up.add_argument(
-        "trial", type=int, nargs="?", metavar="TRIAL", help="its number"
+    which = give_up.add_mutually_exclusive_group()
+    which.add_argument(
+        "number", type=int, nargs="?", metavar="TRIAL", help="its number"
     )
+    _add_trial(which)
     _add_json(give_up)
 
     undo = _add(

@@ -121,7 +121,8 @@ def fail(args: argparse.Namespace) -> int:
 def give_up(args: argparse.Namespace) -> int:
     """Wait for a trial no more."""
     with Optimizer.resume(args.file) as opt:
-        trial = _waiting(opt, args.trial)
+        number = args.trial if args.number is None else args.number
+        trial = _waiting(opt, number)
         opt.give_up(trial)
         if not args.json:
             say(f"trial {trial.id} at {point_text(opt, trial.x)} is given up")
@@ -204,7 +205,10 @@ def _waiting(opt: Optimizer, number: int | None) -> Trial:
     if number is None:
         return opt.pending[0]
     if number not in waiting:
-        raise ValueError(f"trial {number} does not wait for a reading ({numbers} do)")
+        raise ValueError(
+            f"trial {number} does not wait for a reading ({numbers} do); one that "
+            "comes late is told with --x"
+        )
     return waiting[number]
 
 

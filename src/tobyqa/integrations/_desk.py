@@ -61,8 +61,8 @@ class Desk:
         new = [t for t in opt.ask(len(here) + k) if t.id not in self._since]
         if len(new) < k:
             raise ValueError(
-                f"num_points = {k} are more than the {len(new)} trials that maxfev = "
-                f"{opt.maxfev} leaves"
+                f"num_points = {k} are more than the {len(new)} trials that "
+                f"{_limit(opt)} leaves"
             )
         self._since |= {t.id: self._readings for t in new if t.id is not None}
         return [self._row(trial.id, trial.x) for trial in new]
@@ -153,3 +153,11 @@ def _time(row: Row) -> float | None:
             t = t.timestamp() if isinstance(t, datetime) else t
             return _check.time(name, t)
     return None
+
+
+def _limit(opt: Optimizer) -> str:
+    """What allows no more trials at present."""
+    asked = opt.nfev + len(opt.pending)
+    if opt.maxfev is not None and asked >= opt.maxfev:
+        return f"maxfev = {opt.maxfev}"
+    return "a reading beyond the limit, before one at the safe place is in,"

@@ -115,7 +115,8 @@ def likely_jump(window: Window, solution: Solution) -> Jump | None:
     """Where one more jump explains most, if that is beyond chance.
 
     For a column z added to X the sum of squared residuals r falls by
-    (z_w.r)^2 / z_w.z_w, with z_w whitened and made orthogonal to X_w.
+    (z_w.r)^2 / z_w.z_w, with z_w whitened and made orthogonal to X_w, and the noise
+    by the same share.
     """
     order = np.argsort(window.times, kind="stable")
     m = order.size
@@ -132,9 +133,12 @@ def likely_jump(window: Window, solution: Solution) -> Jump | None:
     residual = (solution.y_w - solution.X_w @ solution.beta * scale) / scale
     squares = np.einsum("ij,ij->j", W, W)
     heights = (residual @ W) / np.maximum(squares, 1e-12)
-    gains = heights**2 * squares
-    best = int(gains.argmax())
-    if gains[best] < _SURE:
+    total = float(residual @ residual)
+    shares = heights**2 * squares / max(total, 1e-12)
+    best = int(shares.argmax())
+    # What is not explained so far has made the noise look louder than it is.
+    spare = max(1, m - solution.X_w.shape[1])
+    if -spare * math.log(max(1.0 - float(shares[best]), 1e-12)) < _SURE:
         return None
     time = float(window.times[order[firsts[best]]])
     return Jump(time, _BROAD * abs(float(heights[best])))

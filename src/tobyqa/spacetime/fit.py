@@ -57,10 +57,9 @@ class Fit:
         return self.window.frame.noise * math.sqrt(self.solution.nu)
 
     def noise_error(self, spread: float) -> float:
-        """Standard error of `noise_std`, by the curvature of its log likelihood."""
-        m, p = self.solution.X_w.shape
-        bend = max(1, m - p) * self.solution.misfit + 2.0 / spread**2
-        return self.noise_std * math.sqrt(0.5 / bend)
+        """Standard error of `noise_std`: of a half of log nu."""
+        known = self.solution.information_of_noise(self.window.variances)
+        return 0.5 * self.noise_std / math.sqrt(known + 1.0 / spread**2)
 
     @property
     def is_off(self) -> bool:
@@ -287,7 +286,7 @@ def fit(window: Window, components: Components, spread: float) -> Fit | None:
     """Fit the window; None if no jitter makes the covariance definite.
 
     `spread` is the prior standard deviation of log nu: how much the assumed noise
-    level is trusted.
+    level is trusted. It is no less than what readings are rounded by.
     """
     length = math.exp(components.log_l)
     K = math.exp(2.0 * components.log_a) * window.curved(length)
@@ -296,5 +295,7 @@ def fit(window: Window, components: Components, spread: float) -> Fit | None:
         e = damping(window.squares, length) * math.exp(components.log_b) * window.age
         K += damped_linear(window.gram, e, e, length)
     X = window.columns.copy(order="F")
-    solution = gls.solve(K, window.variances, X, window.y, spread)
+    rounding = window.frame.rounding
+    least = 2.0 * math.log(rounding / window.frame.noise) if rounding else -math.inf
+    solution = gls.solve(K, window.variances, X, window.y, spread, least)
     return None if solution is None else Fit(window, components, solution)

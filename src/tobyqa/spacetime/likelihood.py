@@ -39,14 +39,18 @@ _STEP = 0.7  # first step of the line searches, in logarithms
 _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guesses
 _USUAL_LENGTH = math.log(4.0)  # regions
 _CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
+_VAGUE_STD, _FINE = 3.0, 0.35  # the same for the rate of the drift, and steps of log q
 _STEADY = 0.0  # log q of a walk: steps of a noise level
 _WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
 _A_JUMP = 40.0  # the same for a jump: anywhere, of any height
+_CURVED, _FLAT = 4.0, 2.0  # log a: more than a region is made for, and what it is
 _MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that walks
 _STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
+_SHORTER = 0.35  # log l between the lengths that are tried
+_EXCLUDED = 4.0  # rise of -2 log likelihood at two standard errors
 
 
 def limits(drift: str, length: str) -> Limits:
@@ -133,6 +137,52 @@ def _line_search(
     return best, score
 
 
+def shortest(fitted: Fit, spread: float, within: Limits) -> Fit:
+    """A fit with the shortest length that the readings do not exclude.
+
+    They say little of it, and what a fit says of a minimum hangs on it: over a bent
+    valley a long one sees curvature where there is none.
+    """
+    found, least = fitted, _score(fitted)
+    while found.components.log_l - _SHORTER >= within["log_l"][0]:
+        log_l = found.components.log_l - _SHORTER
+        trial = fit(fitted.window, replace(found.components, log_l=log_l), spread)
+        if trial is None:
+            break
+        trial, score = _line_search(trial, _score(trial), ("log_a",), spread, within)
+        least = min(least, score)
+        if score - least > _EXCLUDED:
+            break
+        found = trial
+    return found
+
+
+def calmest(fitted: Fit, spread: float, within: Limits) -> Fit:
+    """The same fit, with the restlessness of a smooth drift by a weak prior.
+
+    The one of the search is to keep it from being led astray; where the drift is calm
+    it leaves its rate more doubtful than the readings do.
+    """
+
+    def cost(trial: Fit) -> float:
+        restless = trial.components.log_q - _CALM
+        weaker = restless**2 * (_VAGUE_STD**-2 - _CALM_STD**-2)
+        return _score(trial) + weaker
+
+    low, high = within["log_q"]
+    if fitted.components.walks or not low < high:
+        return fitted
+    best, least = fitted, cost(fitted)
+    for step in (_FINE, -_FINE):
+        while low <= best.components.log_q + step <= high:
+            log_q = best.components.log_q + step
+            trial = fit(fitted.window, replace(best.components, log_q=log_q), spread)
+            if trial is None or not cost(trial) < least:
+                break
+            best, least = trial, cost(trial)
+    return best
+
+
 def _with_local_drift(fitted: Fit, spread: float) -> Fit:
     """The same fit, with a local drift if that is likely enough, else without."""
     chosen = fitted.components
@@ -153,13 +203,26 @@ def _with_jumps(fitted: Fit, spread: float) -> Fit:
     chosen = fitted.components
     now = jumps_within(fitted.window, chosen.jumps)
     others = [replace(chosen, jumps=(*now[:k], *now[k + 1 :])) for k in range(len(now))]
-    if len(now) < _MOST_JUMPS:
-        jump = likely_jump(fitted.window, fitted.solution)
-        if jump is not None:
+    for seen in (fitted, *_flatter(fitted, spread)):
+        jump = likely_jump(seen.window, seen.solution)
+        if jump is not None and len(now) < _MOST_JUMPS:
             calm = min(chosen.log_q, _STEADY if chosen.walks else _CALM)
-            others += [replace(chosen, log_q=calm, jumps=(*now, jump))]
+            others += [replace(seen.components, log_q=calm, jumps=(*now, jump))]
     trials = [fit(fitted.window, other, spread) for other in others]
     return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
+
+
+def _flatter(fitted: Fit, spread: float) -> list[Fit]:
+    """A fit that cannot explain a jump of the baseline as curvature; mostly none.
+
+    The first readings after it, near each other, may be a hole as well.
+    """
+    chosen = fitted.components
+    if chosen.log_a <= _CURVED:
+        return []
+    flat = replace(chosen, log_a=_FLAT, log_l=_USUAL_LENGTH)
+    found = fit(fitted.window, flat, spread)
+    return [] if found is None else [found]
 
 
 def _other_drift(fitted: Fit, spread: float, within: Limits) -> Fit:

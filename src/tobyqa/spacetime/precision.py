@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from scipy.special import stdtrit
 
 from ..polyhedron import Polyhedron
 from ..scaling import norm
-from .face import Face
+from .face import Face, lowest
 from .fit import Fit
 from .strange import freedom
 
@@ -36,11 +36,13 @@ INSIDE = 0.5  # regions; a minimum farther out is not believed
 _STEPS = 10  # of Newton's method
 _NEAR = 1e-6  # regions; a step as short as that is the last
 _FARTHEST = 0.3  # regions between the quadratic's minimum and that of the fit
-_MOVING = 2.5  # standard errors by which minima of earlier fits may differ
+_AROUND = 0.5  # regions from a minimum, where the curvature must be
+_AS_CURVED = 0.6  # times that at the minimum, at the least
+_MOVING = 1.75  # standard errors by which minima of earlier fits may differ
 _UNSURE = 2.0  # standard errors that a curvature must be above zero
 _CONFIDENCE = 0.975
 _NORMAL = 1.959963984540054  # its quantile of the normal distribution
-_ROUNDING = 1e-12  # of the largest that a movement could be
+ROUNDING = 1e-12  # of the largest that a movement could be
 
 
 def refined(face: Face, area: Polyhedron | None) -> Array:
@@ -76,49 +78,80 @@ def refined(face: Face, area: Polyhedron | None) -> Array:
 class Precision:
     """The error of a minimum, in the search's variables."""
 
+    u: Array  # the minimum, in the region
     covariance: Array  # NaN where the minimum is not determined
     open_way: Array | None  # along which it is not
 
 
 def precision(
-    face: Face, u: Array, spread: float, minima: Sequence[Array] = ()
+    fitted: Fit,
+    area: Polyhedron | None,
+    spread: float,
+    minima: Sequence[Array] = (),
 ) -> Precision:
-    """That of the minimum `u`, which lies on the face.
+    """That of a fit's minimum; only if the function stays as curved around it.
 
     `minima`: those of fits before, made of nearly the same readings. Where the model
-    is right they differ by less than their error; what they differ by more is misfit.
+    is right they differ by about its error; where they differ by more it is not.
     """
+    face = lowest(fitted, area)
+    known = _by_fit(face, refined(face, area), spread)
+    if known.open_way is not None or not face.Z.size:
+        return known
+    if _is_steady(face, known.u) and not _moves(face, known, minima):
+        return known
+    return replace(known, covariance=_unknown(fitted.window.frame.B, face.ways))
+
+
+def _by_fit(face: Face, u: Array, spread: float) -> Precision:
+    """The error of the minimum `u`, on the face, as one fit has it."""
     fitted, B = face.fitted, face.fitted.window.frame.B
     e, W = np.linalg.eigh(face.Z.T @ fitted.curvature_at(u) @ face.Z)
     ways = face.Z @ W
     errors = np.sqrt(fitted.curvature_variances(ways))
     doubtful = e - _UNSURE * errors
     if e.size and doubtful.min() <= 0.0:
-        return Precision(_unknown(B, ways), B @ ways[:, doubtful.argmin()])
+        return Precision(u, _unknown(B, ways), B @ ways[:, doubtful.argmin()])
     # Of 1 / (e + error z) to second order; the slope is as good as independent of it.
     blown = 1.0 + 3.0 * (errors / np.where(e > 0.0, e, 1.0)) ** 2
     moved = B @ (ways * np.sqrt(blown) / e) @ ways.T
     size = np.hypot.reduce(B, axis=1) * np.hypot.reduce(1.0 / e, axis=None, initial=0.0)
-    moved[np.hypot.reduce(moved, axis=1) <= _ROUNDING * size] = 0.0
+    moved[np.hypot.reduce(moved, axis=1) <= ROUNDING * size] = 0.0
     t = wider(fitted, spread)
     with np.errstate(over="ignore", invalid="ignore"):  # then it is not known
         C = t**2 * moved @ fitted.slope_covariance(u) @ moved.T
-    if minima:
-        along = B @ face.Z @ face.Z.T @ fitted.window.frame.back
-        moves = (np.array(minima) - fitted.window.frame.point(u)) @ along.T
-        squares = np.einsum("ij,ij->i", moves, moves)
-        if squares.max() > _MOVING**2 * np.trace(C):
-            return Precision(_unknown(B, ways), None)
-        farthest = moves[squares.argmax()]
-        farthest[~moved.any(axis=1)] = 0.0
-        C = C + np.multiply.outer(farthest, farthest)
-    return Precision(0.5 * (C + C.T), None)
+    return Precision(u, 0.5 * (C + C.T), None)
+
+
+def _moves(face: Face, known: Precision, minima: Sequence[Array]) -> bool:
+    """Whether the minima of fits lie farther apart than its error lets expect."""
+    frame, Z = face.fitted.window.frame, face.Z
+    squares = [0.0]
+    for minimum in minima:
+        way = frame.B @ (Z @ (Z.T @ (frame.u(minimum[None])[0] - known.u)))
+        squares.append(float(way @ way))
+    return max(squares) > _MOVING**2 * float(np.trace(known.covariance))
+
+
+def _is_steady(face: Face, u: Array) -> bool:
+    """Whether the function stays about as curved around its minimum.
+
+    Where a valley bends it does not: then no quadratic knows where it ends.
+    """
+    fitted, Z = face.fitted, face.Z
+
+    def least(v: Array) -> float:
+        return float(np.linalg.eigvalsh(Z.T @ fitted.curvature_at(v) @ Z)[0])
+
+    ways = Z @ np.linalg.eigh(Z.T @ fitted.curvature_at(u) @ Z)[1]
+    around = [u + step * way for way in ways.T for step in (_AROUND, -_AROUND)]
+    return min(map(least, around)) > _AS_CURVED * least(u)
 
 
 def _unknown(B: Array, ways: Array) -> Array:
     """NaN, but for coordinates that no free way changes."""
     moves = np.hypot.reduce(B @ ways, axis=1, initial=0.0)
-    is_free = moves > _ROUNDING * np.hypot.reduce(B, axis=1)
+    is_free = moves > ROUNDING * np.hypot.reduce(B, axis=1)
     return np.where(np.logical_or.outer(is_free, is_free), math.nan, 0.0)
 
 

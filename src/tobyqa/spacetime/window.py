@@ -47,6 +47,7 @@ class Frame:
     noise: float  # assumed standard deviation of a reading
     start: float  # time of the first reading of all
     clock: Clock
+    rounding: float = 0.0  # error of a reading because it comes in steps
 
     def u(self, points: Array) -> Array:
         """Positions in the region, one per row."""
@@ -211,6 +212,7 @@ def window_around(
     spacing: float,
     all_times: bool = False,
     left_out: Rows | None = None,
+    rounding: float = 0.0,
 ) -> Window:
     """The newest readings near the centre, with some others if they are few.
 
@@ -243,6 +245,7 @@ def window_around(
         noise=noise,
         start=float(samples.times[0]),
         clock=Clock.of(samples.times[rows], spacing),
+        rounding=rounding,
     )
     row = int(np.searchsorted(rows, centre))
     return Window(frame, row, **frame.seen(samples, rows))

@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...spacetime.likelihood import calmest, shortest
+from ...spacetime.precision import precision
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .amended import amended
 from .answer import answer, in_user_units, recommended
@@ -95,16 +97,19 @@ class Adaptive(Options):
         """
         if isinstance(belief, State):  # the probe is not complete
             return first_readings(belief)
+        area, spread = belief.task.area, belief.noise.spread
         if quick:
-            u = recommended(belief.fitted, belief.noise, belief.task.area)
-            chosen = belief.fitted, u
+            fitted, u = belief.fitted, recommended(belief.fitted, belief.noise, area)
+            at_worst = calm = fitted
         else:
-            chosen = answer(belief)
-        estimate = in_user_units(
-            *chosen, belief.task.area, belief.noise.spread, belief.minima
-        )
+            fitted, u = answer(belief)
+            # What is said of a minimum must hold for this one too.
+            at_worst = shortest(fitted, spread, self.limits)
+            calm = calmest(fitted, spread, self.limits)
+        known = precision(at_worst, area, spread, belief.minima)
+        estimate = in_user_units(fitted, u, known, calm, spread)
         return replace(
             estimate,
             drift_is_local=belief.local,
-            doubtful=doubtful(belief, chosen[0]),
+            doubtful=doubtful(belief, fitted),
         )

@@ -12,11 +12,10 @@ from ...result import Status
 from ...samples import SampleSet
 from ...spacetime.components import Components
 from ...spacetime.likelihood import start_components
-from .belief import PATIENT, Belief, Place
+from .belief import PATIENT, TO_SPARE, Belief
 from .centre import Evidence, witness
 from .noise import BELIEVED, Noise, noise_of_probe
-
-_TO_SPARE = 2  # readings beyond one for each variable, without which there is no fit
+from .recheck import at_what_counts
 
 
 def amended(b: Belief, row: int, value: float) -> Belief | None:
@@ -39,28 +38,11 @@ def amended(b: Belief, row: int, value: float) -> Belief | None:
         accepted=False,
     )
     left = len(samples) - np.unique(b.left_out).size
-    if left < b.task.x0.size + _TO_SPARE or b.status is Status.UNBOUNDED:
+    if left < b.task.x0.size + TO_SPARE or b.status is Status.UNBOUNDED:
         return None
-    b = _elsewhere(b) if row == b.centre and not is_known else b
-    if not b.rows_at(b.best.x).size:
-        b = replace(b, best=Place(b.centre_point, b.B))
+    b = at_what_counts(b)
     evidence = _evidence(b) if before.size > 1 else b.evidence
     return _fitted(replace(b, evidence=evidence, noise=_noise(b, row)))
-
-
-def _elsewhere(b: Belief) -> Belief:
-    """With a centre that still counts: the same place, or else the lowest near by."""
-    same = b.rows_at(b.centre_point)
-    if same.size:
-        return replace(b, centre=int(same[-1]))
-    window, smooth = b.fitted.window, b.fitted.smooth
-    counts = ~np.isin(window.rows, b.left_out)
-    for places in (np.flatnonzero(counts & window.inside), np.flatnonzero(counts)):
-        if places.size:
-            lowest = places[smooth[places].argmin()]
-            return replace(b, centre=int(window.rows[lowest]))
-    others = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
-    return replace(b, centre=int(others[-1]))
 
 
 def _evidence(b: Belief) -> Evidence:

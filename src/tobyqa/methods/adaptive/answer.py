@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from ...polyhedron import Polyhedron
 from ...result import CURVE_POINTS, DriftCurve
 from ...spacetime.face import lowest
 from ...spacetime.fit import Fit
-from ...spacetime.precision import INSIDE, precision, refined
+from ...spacetime.precision import INSIDE, ROUNDING, Precision, refined
 from ...spacetime.surface import FitSurface
 from ...state import Estimate
 from .belief import Belief
@@ -95,23 +94,24 @@ def _point(answer: _Answer) -> Array:
 
 
 def in_user_units(
-    fitted: Fit,
-    u: Array,
-    area: Polyhedron | None,
-    spread: float,
-    minima: Sequence[Array],
+    fitted: Fit, u: Array, known: Precision, calm: Fit, spread: float
 ) -> Estimate:
-    """The answer, at `u` in the region of a fit."""
+    """The answer, at `u` in the region of a fit.
+
+    `known`: what is known of the minimum, which may be elsewhere; `calm`: the fit that
+    says how fast the readings drift.
+    """
     window = fitted.window
     scale = fitted.noise_std
     back = window.frame.back
-    face = lowest(fitted, area)
-    known = precision(face, refined(face, area), spread, minima)
-    x_cov = known.covariance
+    B = window.frame.B
+    apart = B @ (u - known.u)
+    apart[np.abs(apart) <= ROUNDING * np.hypot.reduce(B, axis=1)] = 0.0
+    x_cov = known.covariance + np.multiply.outer(apart, apart)
     now = float(window.times[-1])
     times = np.linspace(window.frame.clock.times[0], now, CURVE_POINTS)
     drift, drift_std = fitted.drift_curve(times)
-    rate, rate_std = fitted.drift_rate()
+    rate, rate_std = calm.drift_rate()
     value, value_std = _value((fitted, u), now)
     return Estimate(
         x=window.frame.point(u),
@@ -122,8 +122,8 @@ def in_user_units(
         fun_std=value_std,
         jac=scale * (back.T @ fitted.slope_at(u)),
         hess=scale * (back.T @ fitted.curvature_at(u) @ back),
-        drift_rate=scale * rate,
-        drift_rate_std=scale * rate_std,
+        drift_rate=calm.noise_std * rate,
+        drift_rate_std=calm.noise_std * rate_std,
         drift=DriftCurve(times, scale * drift, scale * drift_std),
         noise_std=scale,
         noise_std_std=fitted.noise_error(spread),

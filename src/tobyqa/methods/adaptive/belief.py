@@ -26,6 +26,7 @@ from ...spacetime.window import (
     window_size,
 )
 from ...state import Gauges, Observation, Task, Why, with_reading
+from ...stuck import rounding_of, stuck_now
 from .centre import Evidence, witness
 from .doubts import NO_DOUBTS, Doubts
 from .noise import Noise
@@ -39,6 +40,7 @@ _TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _MOST_ROWS = 24  # by which a fit is extended before it is made anew
 _WIDER = 4  # times the readings, for the answer
 PATIENT = 8  # sweeps of a search for components that starts far from them
+TO_SPARE = 2  # readings beyond one for each variable, without which there is no fit
 _CALM = Components(2.0, 1.5, -6.0)  # for readings that others cannot be fitted to
 
 
@@ -99,7 +101,6 @@ class Belief:
     repeats: int = 0  # readings at known places
     to_come: tuple[Array, ...] = ()  # places of a comparison, after the planned one
     failed: tuple[Array, ...] = ()  # further points that could not be measured
-    judged: int = 0  # iteration of the newest plan by which the region was judged
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre
     status: Status = Status.RUNNING
@@ -132,8 +133,9 @@ class Belief:
         u = fitted.window.frame.u(samples.points[-1])
         functional = fitted.reading(u, float(samples.times[-1]))
         expected = fitted.predicted(functional)
-        doubts = self.doubts
-        if self.s.robust and reading.answers and not self.local:
+        doubts = self._without_stuck(samples)
+        is_news = doubts is self.doubts
+        if self.s.robust and reading.answers and is_news and not self.local:
             doubts = self._doubted(samples, u, expected)
         b = replace(
             self,
@@ -143,7 +145,7 @@ class Belief:
             doubts=doubts,
             iterations=self.iterations + 1,
         )
-        if len(doubts.suspects) > len(self.doubts.suspects):
+        if b.newest in doubts.rows:
             return b
         b = b.witnessed()
         if any(np.array_equal(samples.points[-1], place) for place in self.aside):
@@ -186,6 +188,18 @@ class Belief:
             flatters = bool(fall > smooth[fitted.window.centre] - smooth.min())
         return self.doubts.after(row, strange, flatters=flatters)
 
+    def _without_stuck(self, samples: SampleSet) -> Doubts:
+        """Doubts after the newest reading, if the sensor may be stuck since some."""
+        doubts = self.doubts
+        if not (self.s.robust and doubts.affords(len(samples))):
+            return doubts
+        rows = stuck_now(samples.points, samples.values, self.fitted.noise_std)
+        if not rows.size:
+            return doubts
+        found = replace(doubts, stuck=doubts.stuck.union(rows.tolist()))
+        is_enough = len(samples) - len(found.rows) >= len(self.B) + TO_SPARE
+        return found if is_enough else doubts
+
     def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:
         """The fit around a row; with calm components if these do not work.
 
@@ -202,6 +216,7 @@ class Belief:
             spacing=self.spacing,
             all_times=local,
             left_out=self.left_out,
+            rounding=rounding_of(self.samples.values),
         )
         for chosen in (bounded(components, self.s.limits), _CALM):
             fitted = fit(window, chosen, self.noise.spread)

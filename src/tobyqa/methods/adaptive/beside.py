@@ -47,13 +47,10 @@ def resized_beside(b: Belief, before: Fit, reading: Observation) -> Belief:
     """
     flight = reading.flight
     then = None if flight is None else flight.standing
-    # Of plans older than one that has been judged: the region has gone on from there.
-    if flight is None or not isinstance(then, Belief) or then.iterations < b.judged:
+    if flight is None or not isinstance(then, Belief):
         return b
     change = _size_change(b, before, then, flight.proposal.why)
-    if change == 1.0:
-        return b
-    return replace(resized(b, change), judged=then.iterations)
+    return b if change == 1.0 else resized(b, change)
 
 
 def _size_change(b: Belief, before: Fit, then: Belief, why: Why) -> float:

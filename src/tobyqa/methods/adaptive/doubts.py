@@ -33,12 +33,14 @@ class Doubts:
     right: frozenset[int] = frozenset()  # rows that were doubted without reason
     in_vain: int = 0  # times that what was doubted proved right
     withdrawn: frozenset[int] = frozenset()  # rows that the user has taken back
+    stuck: frozenset[int] = frozenset()  # rows of a sensor that was stuck
     surprise: float = 0.0  # strangeness of what proved right when it was new, fading
 
     @property
     def rows(self) -> list[int]:
         """Those that are in no fit."""
-        return [*(suspect.row for suspect in self.suspects), *sorted(self.withdrawn)]
+        suspects = {suspect.row for suspect in self.suspects}
+        return sorted(suspects | self.withdrawn | self.stuck)
 
     def affords(self, readings: int) -> bool:
         """Whether one more doubt may turn out to be in vain."""
@@ -65,6 +67,7 @@ class Doubts:
             self,
             suspects=tuple(s for s in self.suspects if s.row != row),
             right=self.right | row_only if is_right else self.right - row_only,
+            stuck=self.stuck - row_only,
             withdrawn=self.withdrawn - row_only
             if is_right
             else self.withdrawn | row_only,
@@ -76,6 +79,7 @@ class Doubts:
         return replace(
             self,
             suspects=tuple(s for s in self.suspects if s.row not in rows),
+            stuck=self.stuck - {*rows},
             right=self.right | {*rows},
             in_vain=self.in_vain + 1,
             surprise=max(self.surprise, *proved) if proved else self.surprise,

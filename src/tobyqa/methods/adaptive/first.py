@@ -3,7 +3,7 @@
 They come in any order, and all of them can be out at once. Whoever has room for more
 measures along two coordinates together, which tells how they are coupled. So the search
 need not wait for the slowest: it goes on once as many readings have come as there are
-first points, the start among them.
+first points, the start and every coordinate among them.
 """
 
 from __future__ import annotations
@@ -44,9 +44,16 @@ def first_missing(task: Task, ways: Array, points: Array) -> int | None:
 
 
 def is_complete(state: State[Any]) -> bool:
-    """Whether the readings, in whatever order they came, make a first fit."""
-    starts = state.samples.rows_at(state.task.x0).size
-    return starts >= (_STARTS if state.task.noise is None else 1)
+    """Whether the readings, in whatever order they came, make a first fit.
+
+    A way along which nothing has been measured would be taken to be level.
+    """
+    task, samples = state.task, state.samples
+    starts = samples.rows_at(task.x0).size
+    if starts < (_STARTS if task.noise is None else 1):
+        return False
+    ways = samples.points[samples.asked] - task.x0
+    return bool(np.linalg.matrix_rank(ways) == task.x0.size)
 
 
 def first_proposal(task: Task, ways: Array, k: int, failures: int) -> Proposal:

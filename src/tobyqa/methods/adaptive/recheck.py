@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,8 @@ from ...spacetime.fit import Fit
 from ...spacetime.strange import of_newest, strangest
 from ...spacetime.window import relative_variances
 from ...state import Doubtful
-from .belief import PATIENT, Belief
+from ...stuck import stuck_now
+from .belief import PATIENT, Asking, Belief, Place
 
 Array = NDArray[np.float64]
 
@@ -28,29 +28,36 @@ def is_doubted(b: Belief) -> bool:
     return b.newest in b.doubts.rows
 
 
-def looked_again(b: Belief, x: Array | None = None) -> Belief:
-    """With the plan to measure a place again, that of the plan by default."""
-    plan = replace(b.plan, rechecks=True)
-    if x is not None:
-        plan = replace(plan, x=x, revisits=True)
-    return replace(b, plan=plan, recheck=None)
+def looked_again(b: Belief) -> Belief:
+    """With the plan to measure its place again."""
+    return replace(b, plan=replace(b.plan, rechecks=True), recheck=None)
 
 
-def agreed(b: Belief, doubted: Sequence[int]) -> Belief:
-    """With those of the doubted readings that the newest one confirms.
+def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
+    """Rows of the readings at a place that are doubted."""
+    suspects = [suspect.row for suspect in b.doubts.suspects]
+    here = [np.array_equal(b.samples.points[row], x) for row in suspects]
+    return np.array(suspects, dtype=np.int64)[here]
+
+
+def agreed(b: Belief) -> Belief:
+    """With those of the doubted readings at the newest one's place that it confirms.
 
     It does so if they are alike, or nearer to each other than to what the fit expects:
     a place that drifts on its own goes on doing so meanwhile. If there are many and
     none agrees, it is not for the readings to be doubted.
     """
-    fitted, values = b.fitted, b.samples.values
-    rows, new = np.array(doubted), b.newest
+    fitted, values, new = b.fitted, b.samples.values, b.newest
+    rows = suspects_at(b, b.samples.points[new])
+    rows = rows[rows != new]
+    if not rows.size:
+        return b
     drift, error = fitted.drift_since(b.samples.times[rows], b.samples.times[[new]])
     own = relative_variances(b.samples.sigmas, fitted.window.frame.noise)
     with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
         errors = np.sqrt(own[rows] + own[new] + error**2)
         apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
-        off = np.array([abs(_seen(b, fitted, row).above) for row in (*doubted, new)])
+        off = np.array([abs(_seen(b, fitted, row).above) for row in (*rows, new)])
         close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
     alike = rows if rows.size >= _OFTEN else rows[apart <= close]
     return b.witnessed().believing(*map(int, alike), new) if alike.size else b
@@ -96,24 +103,72 @@ def _acquitted(b: Belief) -> Belief:
 
 def _without(b: Belief, row: int, strangeness: float) -> Belief:
     """Without a row that the others deny, if they do so by the best fit of theirs."""
-    window = b.fitted.window
-    before, centre = b, b.centre
-    b = replace(b, doubts=b.doubts.plus(row, strangeness))
-    if row == centre:
-        others = window.inside & ~np.isin(window.rows, b.doubts.rows)
-        places = np.flatnonzero(others)
-        if places.size == 0:
-            return before
-        lowest = places[before.fitted.smooth[places].argmin()]
-        b = replace(b, centre=int(window.rows[lowest]), accepted=False)
+    before, b = b, replace(b, doubts=b.doubts.plus(row, strangeness))
+    if not b.rows_at(b.best.x).size:
+        return before  # it is for a comparison to deny
+    b = at_what_counts(b)
     fitted = b.improved(b.fit_around(b.centre, before.fitted.components), PATIENT)
     if not b.doubts.denies(_seen(b, fitted, row).strangeness):
         return before
-    if not b.rows_at(b.best.x).size:
-        return before  # it is for a comparison to deny
     is_alone = not b.rows_at(b.samples.points[row]).size
     b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
     return replace(b, recheck=row if is_alone else None)
+
+
+def at_what_counts(b: Belief) -> Belief:
+    """With a centre and a best place that have readings which count.
+
+    The same centre, or else the lowest near by.
+    """
+    if b.centre in b.left_out:
+        b = replace(b, centre=_another_centre(b), accepted=False)
+    if not b.rows_at(b.best.x).size:
+        b = replace(b, best=Place(b.centre_point, b.B))
+    return b
+
+
+def _another_centre(b: Belief) -> int:
+    same = b.rows_at(b.centre_point)
+    if same.size:
+        return int(same[-1])
+    window, smooth = b.fitted.window, b.fitted.smooth
+    counts = ~np.isin(window.rows, b.left_out)
+    for places in (np.flatnonzero(counts & window.inside), np.flatnonzero(counts)):
+        if places.size:
+            lowest = places[smooth[places].argmin()]
+            return int(window.rows[lowest])
+    others = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
+    return int(others[-1])
+
+
+def is_stuck(b: Belief) -> bool:
+    """Whether the sensor is, since some readings up to the newest."""
+    return b.newest in b.doubts.stuck
+
+
+def awake(b: Belief) -> Asking[Belief]:
+    """Readings at the centre until they are not what the sensor is stuck at.
+
+    If the first one is not, the sensor is alive: it is saturated where it read the
+    same again and again, or the function is flat there.
+    """
+    samples = b.samples
+    rows = stuck_now(samples.points, samples.values, b.fitted.noise_std).tolist()
+    b = at_what_counts(b)
+    fitted = b.improved(b.fit_around(b.centre, b.fitted.components), PATIENT)
+    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
+    b = looked_again(b)
+    b = replace(b, plan=replace(b.plan, x=b.centre_point, revisits=True))
+    looks = 0
+    while is_stuck(b):
+        reading = yield b.plan, b
+        if reading is None:
+            continue
+        if reading.failed:
+            return b
+        b = b.plus(reading)
+        looks += 1
+    return b.believing(*rows) if looks == 1 else b
 
 
 class _Seen(NamedTuple):
@@ -139,7 +194,8 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
     """The suspects beside what the answer's fit expects there."""
     found = []
-    for row, _ in b.doubts.suspects:
+    suspects = {row for row, _ in b.doubts.suspects}
+    for row in sorted(suspects | b.doubts.stuck):
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
         seen = _seen(b, fitted, row)
         expected = value - fitted.noise_std * seen.above

@@ -25,7 +25,14 @@ from .contrast import contrast
 from .options import Options
 from .plan import next_plan, next_plan_at_best
 from .probe import probe
-from .recheck import agreed, is_doubted, looked_again
+from .recheck import (
+    agreed,
+    awake,
+    is_doubted,
+    is_stuck,
+    looked_again,
+    suspects_at,
+)
 from .region import resized, size_change
 
 Array = NDArray[np.float64]
@@ -51,7 +58,9 @@ def pursue(b: Belief) -> Asking[None]:
         if b.status is Status.UNBOUNDED:
             continue
         goes_back = False
-        if reading is not None and (reading.answers or is_beside(reading)):
+        if reading is not None and reading.answers and is_doubted(b):
+            b = replace(b, recheck=b.newest)
+        elif reading is not None and (reading.answers or is_beside(reading)):
             # Before anything can interrupt.
             b, is_smaller = judged(b, planned_by, reading)
             waited, rival = waited + 1, None
@@ -73,27 +82,30 @@ def judged(b: Belief, before: Fit, reading: Observation) -> tuple[Belief, bool]:
     if not reading.answers:
         return resized_beside(b, before, reading), False
     change = size_change(b, before)
-    return replace(resized(b, change), judged=b.iterations - 1), change < 1.0
+    return resized(b, change), change < 1.0
 
 
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """One reading, of the plan or of anything else that somebody measured.
 
-    After a failure the plan is half as far away, and so is the region's edge. A known
-    place gets a second chance, and is given up after that: None.
+    After a failure the plan is half as far away, after the second in a row the region's
+    edge too. A known place gets a second chance, and is given up after that: None. A
+    reading that is doubted is taken again at once, unless others are on their way: it
+    is given back.
     """
-    failures, doubted = 0, list[int]()
+    failures = 0
     while True:
         reading = yield b.plan, b
         if reading is None:
             failures = 0
         elif not reading.failed:
             b = b.plus(reading)
-            if reading.answers and doubted:
-                b = agreed(b, doubted)
-            if not (reading.answers and is_doubted(b)):
+            if is_stuck(b):
+                return (yield from awake(b)), None
+            b = agreed(b)
+            goes_on = reading.flight is not None or not reading.answers
+            if goes_on or not is_doubted(b):
                 return b, reading
-            doubted.append(b.newest)
             b = looked_again(b)
         elif is_beside(reading):
             b = after_failure(b, reading)
@@ -101,17 +113,21 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             failures += 1
             b = replace(b, accepted=False)
             if not b.plan.revisits:
-                b = nearer(b)
+                b = nearer(b, shrinks=failures > 1)
             elif failures > 1:
                 return b, None
 
 
-def nearer(b: Belief) -> Belief:
-    """Half the region, and half the step towards the point that failed."""
+def nearer(b: Belief, *, shrinks: bool) -> Belief:
+    """Half the step towards the point that failed, and half the region if it shrinks.
+
+    One failure says little of the place: where readings fail by chance, a region that
+    shrinks at each of them never grows again.
+    """
     x = b.centre_point + 0.5 * (b.plan.x - b.centre_point)
     fall = float(b.fitted.falls(b.fitted.window.frame.u(x[None]))[0])
     plan = replace(b.plan, x=x, predicted=max(fall, 0.0))
-    return replace(b, B=0.5 * b.B, plan=plan)
+    return replace(b, B=0.5 * b.B if shrinks else b.B, plan=plan)
 
 
 def compared(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
@@ -126,52 +142,67 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
 
     Whether there are all of them: one of the two may be impossible to measure.
     """
-    b = _visiting(b, (b.best.x, rival, b.best.x))
-    while True:
-        place, before = b.plan.x, b.fitted
-        b, reading = yield from measure(b)
-        if reading is None:
+    best = b.best.x
+    b = replace(b, to_come=(best, rival, best))
+    while b.to_come:
+        place, *others = b.to_come
+        b, has_it = yield from taken_again(replace(b, to_come=tuple(others)), place)
+        if not has_it:
             return replace(b, to_come=()), False
-        if reading.answers:
-            b = replace(b, repeats=b.repeats + 1)
-            if not b.to_come:
-                return b, True
-            b = _visiting(b, b.to_come)
-        elif is_beside(reading):
-            left = _without_first(b.to_come, reading.x)
-            repeats = b.repeats + len(b.to_come) - len(left)
-            b = replace(resized_beside(b, before, reading), repeats=repeats)
-            b = _visiting(next_plan(b), (place, *left))
-
-
-def _visiting(b: Belief, places: tuple[Array, ...]) -> Belief:
-    """With the plan to measure the first of these places, and then the others."""
-    plan = replace(b.plan, x=places[0], revisits=True)
-    return replace(b, plan=plan, to_come=places[1:])
-
-
-def _without_first(places: tuple[Array, ...], x: Array) -> tuple[Array, ...]:
-    """The places without the first one that is at x."""
-    for k, place in enumerate(places):
-        if np.array_equal(place, x):
-            return (*places[:k], *places[k + 1 :])
-    return places
+        b = replace(b, repeats=b.repeats + 1)
+    return b, True
 
 
 def recheck(b: Belief) -> Asking[Belief]:
     """A reading at the place of one that the fit cannot believe any more."""
-    row = b.recheck
-    assert row is not None
-    b = looked_again(b, b.samples.points[row])
-    b, has_answer = yield from answered(b)
-    return agreed(b, [row]) if has_answer else b
+    assert b.recheck is not None
+    place = np.asarray(b.samples.points[b.recheck])
+    b, _ = yield from taken_again(replace(b, recheck=None), place, rechecks=True)
+    return b
+
+
+def taken_again(
+    b: Belief, place: Array, *, rechecks: bool = False
+) -> Asking[tuple[Belief, bool]]:
+    """A reading at a known place, and whether there is one.
+
+    The search goes on with readings that come in between, and may come to believe
+    what was doubted.
+    """
+    b = _visiting(b, place, rechecks)
+    while not rechecks or suspects_at(b, place).size:
+        before = b.fitted
+        b, reading = yield from measure(b)
+        if reading is None:
+            return b, False
+        if is_beside(reading):
+            b = taken_off(resized_beside(b, before, reading), reading.x)
+            b = _visiting(next_plan(b), place, rechecks)
+        elif reading.answers and not is_doubted(b):
+            return b, True
+    return b, True
+
+
+def _visiting(b: Belief, place: Array, rechecks: bool) -> Belief:
+    """With the plan to measure a known place."""
+    plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
+    return replace(b, plan=plan)
+
+
+def taken_off(b: Belief, x: Array) -> Belief:
+    """Without a place of a comparison that has been measured beside the plan."""
+    for k, place in enumerate(b.to_come):
+        if np.array_equal(place, x):
+            others = (*b.to_come[:k], *b.to_come[k + 1 :])
+            return replace(b, to_come=others, repeats=b.repeats + 1)
+    return b
 
 
 def answered(b: Belief) -> Asking[tuple[Belief, bool]]:
     """Readings until one answers the plan; whether one did: it may be impossible."""
     while True:
         b, reading = yield from measure(b)
-        if reading is None or reading.answers:
+        if reading is None or (reading.answers and not is_doubted(b)):
             return b, reading is not None
 
 
