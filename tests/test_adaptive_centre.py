@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tobyqa.methods.adaptive.answer import recommended, safer
+from beliefs import THERE, belief
+from tobyqa.methods.adaptive.answer import answer, recommended, safer
+from tobyqa.methods.adaptive.belief import Place
 from tobyqa.methods.adaptive.centre import Evidence, best_row, witness
 from tobyqa.methods.adaptive.noise import BELIEVED, GUESSED, Noise
 from tobyqa.samples import SampleSet
@@ -222,3 +224,17 @@ def test_a_stated_noise_is_a_guess_once_a_fit_denies_it(nu, stated, spread, doub
     assert finer.is_guessed == noise.is_guessed
     assert after.least < 1.0 < after.most
     assert after.most >= noise.most
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_of_two_places_far_apart_the_lower_one_is_the_answer(local):
+    """The best place was confirmed long ago, in a region that was small."""
+    rng = np.random.default_rng(0)
+    points = np.vstack([THERE, 0.2 * rng.normal(size=(20, 2)) + THERE])
+    points = np.vstack([points, 0.4 * rng.normal(size=(40, 2)), np.zeros(2)])
+    values = np.sum(points**2, axis=1) + NOISE * rng.normal(size=len(points))
+    samples = SampleSet.of(points, np.arange(float(len(points))), values)
+    best = Place(THERE, 0.3 * np.eye(2))
+    b = belief(samples, noise=NOISE, local=local, best=best, iterations=50)
+    fitted, u = answer(b)
+    assert np.linalg.norm(fitted.window.frame.point(u)) < 0.5

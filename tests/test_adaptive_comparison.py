@@ -16,6 +16,7 @@ from tobyqa.kernels import integrated_wiener
 from tobyqa.methods.adaptive.belief import Place
 from tobyqa.methods.adaptive.contrast import contrast
 from tobyqa.methods.adaptive.noise import BELIEVED, GUESSED
+from tobyqa.methods.adaptive.plan import next_plan_at_best
 from tobyqa.methods.adaptive.search import decided, is_affordable, rival_of
 from tobyqa.samples import SampleSet
 
@@ -282,18 +283,17 @@ def test_the_lower_place_is_the_best_one_from_now_on(local, ahead, winner, at_ri
 
 
 @pytest.mark.parametrize("at_rival", [True, False])
-def test_a_place_that_drifts_in_its_own_way_is_put_aside_for_a_step_turned_down(
-    at_rival,
-):
+def test_a_place_that_has_lost_and_drifts_in_its_own_way_is_put_aside(at_rival):
+    """It is in no fit from then on, whoever has won: it would bend them all."""
     b = after_comparison(-20.0, at_rival=at_rival, rate=4.0)
-    after, _ = decided(b, THERE)
+    after, goes_there = decided(b, THERE)
     assert after.local
     np.testing.assert_array_equal(after.best.x, THERE)
-    if at_rival:
-        assert (after.aside, after.evidence) == ((), b.evidence)
-    else:
-        np.testing.assert_array_equal(after.aside, [HERE])
-        assert after.evidence.slope == pytest.approx(4.0, abs=0.1)
+    np.testing.assert_array_equal(after.aside, [HERE])
+    assert goes_there == (not at_rival)
+    after = next_plan_at_best(after) if goes_there else after
+    assert not np.isin(b.samples.rows_at(HERE), after.fitted.window.rows).any()
+    assert after.evidence.slope == pytest.approx(4.0, abs=0.1)
 
 
 @pytest.mark.parametrize("turned_down", [True, False])

@@ -121,7 +121,7 @@ def test_the_gauges_are_those_of_the_newest_fit(channel):
     """Also while places are compared; none is kept from another belief."""
     compared = 0
     for _, after in transitions(Adaptive(repeats=1.0, robust=False), 2, channel, 1):
-        in_fit = after.newest not in after.doubts.rows
+        in_fit = after.newest not in after.left_out
         assert (after.fitted.window.rows[-1] == after.newest) == in_fit
         assert after.gauges == replace(after).gauges
         compared += after.plan.revisits

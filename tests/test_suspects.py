@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tobyqa
+from beliefs import THERE, belief
 from tobyqa.methods.adaptive.doubts import NO_DOUBTS
+from tobyqa.methods.adaptive.recheck import agreed, doubting, is_doubted
+from tobyqa.samples import SampleSet
 from tobyqa.spacetime.strange import strangeness
-from tobyqa.state import Why
+from tobyqa.state import Observation, Why
 
 NOISE = 0.1
 
@@ -161,3 +165,43 @@ def test_nothing_is_strange_where_no_reading_is_to_spare(values, seed):
             opt.tell(opt.ask(), value)
         assert not opt.result().suspects
         assert opt.ask().why is not Why.RECHECK
+
+
+@pytest.mark.parametrize("rate", [20.0, 40.0, -40.0])
+def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(rate):
+    """Each reading of it is as far off, and tells the drift that it has there."""
+    rng = np.random.default_rng(0)
+    x = [*rng.uniform(-1.0, 1.0, size=(12, 2)), THERE]
+    values = [float(p @ p) + NOISE * rng.normal() for p in x]
+    b = calm = belief(SampleSet.of(np.array(x), range(13), values), noise=NOISE)
+    for t in (18.0, 19.0):
+        value = float(THERE @ THERE) + rate * NOISE * (t - 12.0)
+        b = b.plus(Observation(THERE, t, value, trial=0, answers=True))
+        assert is_doubted(b)
+    b = agreed(b)
+    assert b.doubts.suspects == ()
+    assert (b.centre, b.accepted) == (14, True)
+    assert b.evidence.slope == pytest.approx(rate * NOISE, rel=0.1)
+    # One that nothing confirms is out as before.
+    far = Observation(THERE, 20.0, 1e3, trial=0, answers=True)
+    fine = replace(far, t=21.0, value=value)
+    before = b.plus(far)
+    after = agreed(before.plus(fine))
+    assert [suspect.row for suspect in after.doubts.suspects] == [15]
+    # Nor does a wrong one confirm what was a little off before it.
+    little = replace(far, t=18.0, value=values[-1] + 100.0 * NOISE)
+    before = calm.plus(little)
+    assert is_doubted(before)
+    after = agreed(before.plus(replace(far, t=19.0)))
+    assert [suspect.row for suspect in after.doubts.suspects] == [13, 14]
+
+
+def test_the_best_place_is_not_lost_by_a_doubt():
+    """Whether it is the best one is for a comparison to say, by readings there."""
+    rng = np.random.default_rng(0)
+    x = np.vstack([np.zeros(2), rng.uniform(-1.0, 1.0, size=(30, 2))])
+    values = np.sum(x**2, axis=1) + NOISE * rng.normal(size=31)
+    values[0] += 100.0 * NOISE
+    b = doubting(belief(SampleSet.of(x, range(31), values), noise=NOISE))
+    np.testing.assert_array_equal(b.best.x, x[0])
+    assert b.rows_at(b.best.x).size == 1

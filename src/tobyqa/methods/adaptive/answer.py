@@ -56,10 +56,6 @@ def answer(b: Belief) -> _Answer:
     # What judges both must reach as far as the other one.
     far = float(np.linalg.norm(there.window.frame.u(_point(latest)[None])))
     if far > _JUDGED_WITHIN:
-        if b.local:
-            # Late readings say too little of how much lower one was at first, and a
-            # fit without a local drift holds near its own centre only.
-            return confirmed
         B = b.best.B * (far / _JUDGED_WITHIN)
         there = replace(b, B=B).wide_fit(best)
     if not explains_readings(there, b.noise):

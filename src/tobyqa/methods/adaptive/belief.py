@@ -125,12 +125,8 @@ class Belief:
         )
 
     def plus(self, reading: Observation) -> Belief:
-        """The belief with one more reading.
-
-        If it repeats the centre, it is the centre now, and a witness of the drift,
-        unless it was taken at about the same time.
-        """
-        samples, old = with_reading(self.samples, reading), self.centre
+        """The belief with one more reading."""
+        samples = with_reading(self.samples, reading)
         if self.status is Status.UNBOUNDED:
             return replace(self, samples=samples, accepted=False)
         fitted = self.fitted
@@ -141,26 +137,17 @@ class Belief:
         is_news = doubts is self.doubts
         if self.s.robust and reading.answers and is_news and not self.local:
             doubts = self._doubted(samples, u, expected)
-        is_doubted = len(samples) - 1 in doubts.rows
-        again = np.array_equal(samples.points[-1], samples.points[old])
-        again = again and not is_doubted
-        evidence = self.evidence
-        gap = abs(float(samples.times[-1] - samples.times[old]))
-        if again and gap >= _TOO_SOON * self.spacing:
-            seen = witness(samples, old, -1, self.noise.unit, self.spacing)
-            evidence = seen.after(evidence)
         b = replace(
             self,
             samples=samples,
-            centre=len(samples) - 1 if again else old,
-            accepted=again,
-            evidence=evidence,
+            accepted=False,
             expected=expected,
             doubts=doubts,
             iterations=self.iterations + 1,
         )
-        if is_doubted:
+        if b.newest in doubts.rows:
             return b
+        b = b.witnessed()
         if any(np.array_equal(samples.points[-1], place) for place in self.aside):
             return b
         window, longer = fitted.window.plus_newest(samples), None
@@ -169,6 +156,21 @@ class Belief:
         # Made anew where that does not do.
         longer = longer or b.fit_around(b.centre, fitted.components)
         return replace(b, fitted=longer)
+
+    def witnessed(self) -> Belief:
+        """If the newest reading repeats the centre, it is the centre now.
+
+        And a witness of the drift, unless it was taken at about the same time.
+        """
+        samples, old, new = self.samples, self.centre, self.newest
+        if not np.array_equal(samples.points[new], samples.points[old]):
+            return self
+        evidence = self.evidence
+        gap = abs(float(samples.times[new] - samples.times[old]))
+        if gap >= _TOO_SOON * self.spacing:
+            seen = witness(samples, old, new, self.noise.unit, self.spacing)
+            evidence = seen.after(evidence)
+        return replace(self, centre=new, accepted=True, evidence=evidence)
 
     def _doubted(
         self, samples: SampleSet, u: Array, expected: tuple[float, float]

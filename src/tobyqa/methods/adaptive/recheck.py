@@ -43,7 +43,9 @@ def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
 def agreed(b: Belief) -> Belief:
     """With those of the doubted readings at the newest one's place that it confirms.
 
-    If there are many and none agrees, it is not for the readings to be doubted.
+    It does so if they are alike, or nearer to each other than to what the fit expects:
+    a place that drifts on its own goes on doing so meanwhile. If there are many and
+    none agrees, it is not for the readings to be doubted.
     """
     fitted, values, new = b.fitted, b.samples.values, b.newest
     rows = suspects_at(b, b.samples.points[new])
@@ -55,8 +57,10 @@ def agreed(b: Belief) -> Belief:
     with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
         errors = np.sqrt(own[rows] + own[new] + error**2)
         apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
-    alike = rows if rows.size >= _OFTEN else rows[apart <= _ALIKE * errors]
-    return b.believing(*map(int, alike), new) if alike.size else b
+        off = np.array([abs(_seen(b, fitted, row).above) for row in (*rows, new)])
+        close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
+    alike = rows if rows.size >= _OFTEN else rows[apart <= close]
+    return b.witnessed().believing(*map(int, alike), new) if alike.size else b
 
 
 def doubting(b: Belief) -> Belief:
@@ -99,8 +103,10 @@ def _acquitted(b: Belief) -> Belief:
 
 def _without(b: Belief, row: int, strangeness: float) -> Belief:
     """Without a row that the others deny, if they do so by the best fit of theirs."""
-    before = b
-    b = at_what_counts(replace(b, doubts=b.doubts.plus(row, strangeness)))
+    before, b = b, replace(b, doubts=b.doubts.plus(row, strangeness))
+    if not b.rows_at(b.best.x).size:
+        return before  # it is for a comparison to deny
+    b = at_what_counts(b)
     fitted = b.improved(b.fit_around(b.centre, before.fitted.components), PATIENT)
     if not b.doubts.denies(_seen(b, fitted, row).strangeness):
         return before

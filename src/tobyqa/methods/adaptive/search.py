@@ -243,11 +243,10 @@ def decided(
     if lead.ahead > -needed:
         return b, is_centre and lead.ahead > _FAR_AHEAD
     b = replace(b, best=Place(rival, b.B if is_centre else old.B))
-    if is_centre:
-        return b, False
     if lead.drifts_apart:
         there = b.rows_at(rival)
         first, last = int(there[0]), int(there[-1])
         seen = witness(b.samples, first, last, b.noise.unit, b.spacing)
         b = replace(b, aside=(*b.aside, old.x), evidence=seen)
-    return b, True
+        b = replace(b, fitted=b.fit_around(b.centre, b.fitted.components))
+    return b, not is_centre
