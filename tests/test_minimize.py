@@ -279,7 +279,7 @@ def test_scipy_arguments_arrive_as_in_any_method():
         constraints=[scipy.optimize.LinearConstraint([[1.0, 1.0]], ub=3.0)],
         tol=1e-4,
         callback=callback,
-        options={"noise": 0.0},
+        options={"noise": 0.0, "rng": 0},
     )
     assert res.success
     assert res.nfev < 200

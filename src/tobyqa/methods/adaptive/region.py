@@ -102,9 +102,9 @@ def size_change(b: Belief, planned_by: Fit) -> float:
 
 
 def _step(b: Belief, planned_by: Fit, surprise: float) -> Step:
-    """The step that was planned; it ends where the region does."""
+    """The step that was planned; where knobs move in steps, it may go beyond."""
     u = planned_by.window.frame.u(b.samples.points[-1])
-    length = min(math.sqrt(u @ u), 1.0)
+    length = math.sqrt(u @ u)
     achieved = sure = float(planned_by.falls(u[None])[0]) - surprise
     if b.fitted.components.interacts:
         # The reading alone says nothing of the start. The region may grow only on a
