@@ -97,7 +97,9 @@ def _acquitted(b: Belief) -> Belief:
     suspects = [suspect.row for suspect in b.doubts.suspects]
     if b.local and suspects:
         return b.believing(*suspects)
-    fine = [row for row in suspects if _seen(b, b.fitted, row).strangeness < 0.0]
+    fine = [
+        row for row in suspects if -math.inf < _seen(b, b.fitted, row).strangeness < 0.0
+    ]
     return b.believing(*fine) if fine else b
 
 
