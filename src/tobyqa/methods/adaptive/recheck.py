@@ -20,6 +20,7 @@ from .belief import PATIENT, Asking, Belief, Place
 Array = NDArray[np.float64]
 
 _ALIKE = 5.0  # standard errors of the difference of two readings
+_TWICE = 2  # readings that must agree with one, if all of them are so strange
 _OFTEN = 3  # rechecks of one place, after which all its readings count
 
 
@@ -60,7 +61,10 @@ def agreed(b: Belief) -> Belief:
         off = np.array([abs(_seen(b, fitted, row).above) for row in (*rows, new)])
         close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
     alike = rows if rows.size >= _OFTEN else rows[apart <= close]
-    return b.witnessed().believing(*map(int, alike), new) if alike.size else b
+    enough = _TWICE if is_doubted(b) and b.doubts.are_strong(new) else 1
+    if alike.size < enough:
+        return b
+    return b.witnessed().believing(*map(int, alike), new)
 
 
 def doubting(b: Belief) -> Belief:
