@@ -52,7 +52,7 @@ def contrast(b: Belief, rival: Array) -> Lead:
     times = b.samples.times
     if all(np.ptp(times[rows]) > 0.0 for rows in (here, there)):
         lines = _lines(b, here, there)
-        drifts_apart = _is_sure(lines)
+        drifts_apart = _is_sure(lines) and not _rests_on_one(b, here, there)
         if b.local or drifts_apart:
             return Lead(*_errors(lines, [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
     here, there = here[-2:], there[-1:]
@@ -76,6 +76,14 @@ def _is_sure(lines: gls.Solution) -> bool:
     errors, _ = _errors(lines, [0.0, 0.0, -1.0, 1.0])
     seen = abs(errors) * math.sqrt(lines.nu)
     return left <= credible_noise(BELIEVED) and seen > _SURE * max(left, 1.0)
+
+
+def _rests_on_one(b: Belief, here: Rows, there: Rows) -> bool:
+    """Whether it takes a single reading at the best place to be sure of two rates.
+
+    That one may be wrong. The rival has seldom more readings than a rate takes.
+    """
+    return not all(_is_sure(_lines(b, here[here != row], there)) for row in here)
 
 
 def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
