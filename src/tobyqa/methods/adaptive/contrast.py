@@ -26,6 +26,7 @@ from .noise import BELIEVED, credible_noise, digits
 Array = NDArray[np.float64]
 
 _SURE = 5.0  # standard errors of a difference between two rates
+_STILL = 3.0  # and without any one reading
 _LONGEST = 1e30  # spacings
 _RESTLESS = (0.02, 0.14, 1.0, 7.0, 30.0)  # drifts, per spacing
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
@@ -67,15 +68,15 @@ def contrast(b: Belief, rival: Array) -> Lead:
     return Lead(*_errors(levels, [-1.0, 1.0, 0.0]))
 
 
-def _is_sure(lines: gls.Solution) -> bool:
+def _is_sure(lines: gls.Solution, errors: float = _SURE) -> bool:
     """Whether a difference of rates is none by chance, nor by a drift that is no line.
 
     The noise is what it is said to be, or more, if the lines leave more over.
     """
     left = math.sqrt(lines.misfit * lines.nu)
-    errors, _ = _errors(lines, [0.0, 0.0, -1.0, 1.0])
-    seen = abs(errors) * math.sqrt(lines.nu)
-    return left <= credible_noise(BELIEVED) and seen > _SURE * max(left, 1.0)
+    apart, _ = _errors(lines, [0.0, 0.0, -1.0, 1.0])
+    seen = abs(apart) * math.sqrt(lines.nu)
+    return left <= credible_noise(BELIEVED) and seen > errors * max(left, 1.0)
 
 
 def _rests_on_one(b: Belief, here: Rows, there: Rows) -> bool:
@@ -83,7 +84,8 @@ def _rests_on_one(b: Belief, here: Rows, there: Rows) -> bool:
 
     That one may be wrong. The rival has seldom more readings than a rate takes.
     """
-    return not all(_is_sure(_lines(b, here[here != row], there)) for row in here)
+    others = (here[here != row] for row in here)
+    return not all(_is_sure(_lines(b, rows, there), _STILL) for rows in others)
 
 
 def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
