@@ -57,9 +57,11 @@ class Doubts:
         """Whether a reading is left out that has been in the fits."""
         return strangeness > _STRANGE
 
-    def are_strong(self, row: int) -> bool:
+    def is_strong(self, row: int) -> bool:
         """Whether a suspect is as strange as two wrong readings are rare."""
-        return any(s.row == row and s.strangeness > 2.0 * _STRANGE for s in self.suspects)
+        return any(
+            s.row == row and s.strangeness > 2.0 * _STRANGE for s in self.suspects
+        )
 
     def plus(self, row: int, strangeness: float) -> Doubts:
         return replace(self, suspects=(*self.suspects, Suspect(row, strangeness)))

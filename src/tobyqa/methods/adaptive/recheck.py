@@ -61,7 +61,7 @@ def agreed(b: Belief) -> Belief:
         off = np.array([abs(_seen(b, fitted, row).above) for row in (*rows, new)])
         close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
     alike = rows if rows.size >= _OFTEN else rows[apart <= close]
-    enough = _TWICE if is_doubted(b) and b.doubts.are_strong(new) else 1
+    enough = _TWICE if is_doubted(b) and b.doubts.is_strong(new) else 1
     if alike.size < enough:
         return b
     return b.witnessed().believing(*map(int, alike), new)
