@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 _STRANGE = 14.0  # twice the log of the odds: one reading in a thousand is wrong
+_DENIED = 8.0  # the same by the readings after it: one in fifty
 _FLATTERING = 0.0  # the same for one that would be the best so far
 _FADING = 0.9  # by each reading, of a surprise that proved right
 _IN_VAIN = 2.0  # places measured again that proved right, at the most,
@@ -55,7 +56,7 @@ class Doubts:
 
     def denies(self, strangeness: float) -> bool:
         """Whether a reading is left out that has been in the fits."""
-        return strangeness > _STRANGE
+        return strangeness > _DENIED
 
     def is_strong(self, row: int) -> bool:
         """Whether a suspect is as strange as two wrong readings are rare."""
