@@ -3,7 +3,8 @@
 A reading that is strange (`spacetime.strange`) is left out of the fits and its place is
 measured again at once. If the two agree, both count, and the next doubt must be
 stronger than that one was: where a function is rougher than the model, what is strange
-is mostly right. Else the first stays a suspect for as long as it is strange.
+is mostly right. Else the first stays a suspect for as long as it is strange. Two wrong
+readings in a row may agree: what is twice as strange takes a third one.
 """
 
 from __future__ import annotations

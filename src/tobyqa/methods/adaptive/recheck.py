@@ -20,7 +20,7 @@ from .belief import PATIENT, Asking, Belief, Place
 Array = NDArray[np.float64]
 
 _ALIKE = 5.0  # standard errors of the difference of two readings
-_TWICE = 2  # readings that must agree with one, if all of them are so strange
+_TWICE = 2  # readings that a very strange one must agree with
 _OFTEN = 3  # rechecks of one place, after which all its readings count
 
 
@@ -45,8 +45,9 @@ def agreed(b: Belief) -> Belief:
     """With those of the doubted readings at the newest one's place that it confirms.
 
     It does so if they are alike, or nearer to each other than to what the fit expects:
-    a place that drifts on its own goes on doing so meanwhile. If there are many and
-    none agrees, it is not for the readings to be doubted.
+    a place that drifts on its own goes on doing so meanwhile. Of what is very strange
+    two must be like it: single ones go wrong alike. If there are many and none agrees,
+    it is not for the readings to be doubted.
     """
     fitted, values, new = b.fitted, b.samples.values, b.newest
     rows = suspects_at(b, b.samples.points[new])
