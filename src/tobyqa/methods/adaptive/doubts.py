@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 _STRANGE = 14.0  # twice the log of the odds: one reading in a thousand is wrong
-_DENIED = 8.0  # the same by the readings after it: one in fifty
+_DENIED = 11.0  # the same by the readings after it: one in two hundred
 _FLATTERING = 0.0  # the same for one that would be the best so far
 _FADING = 0.9  # by each reading, of a surprise that proved right
 _IN_VAIN = 2.0  # places measured again that proved right, at the most,
