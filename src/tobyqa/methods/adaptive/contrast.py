@@ -27,7 +27,8 @@ Array = NDArray[np.float64]
 
 _SURE = 5.0  # standard errors of a difference between two rates
 _LONGEST = 1e30  # spacings
-_RESTLESS = (0.02, 0.14, 1.0, 7.0, 30.0)  # drifts, per spacing
+_RESTLESS = [0.02 * 2.0**k for k in range(13)]  # drifts, per spacing
+_EXCLUDED = 4.0  # twice the logarithm of a likelihood: two standard errors
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 
 
@@ -52,9 +53,9 @@ def contrast(b: Belief, rival: Array) -> Lead:
     times = b.samples.times
     if all(np.ptp(times[rows]) > 0.0 for rows in (here, there)):
         lines = _lines(b, here, there)
-        drifts_apart = _is_sure(lines)
+        drifts_apart = all(map(_is_sure, lines))
         if b.local or drifts_apart:
-            return Lead(*_errors(lines, [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
+            return Lead(*_errors(lines[0], [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
     here, there = here[-2:], there[-1:]
     first = float(times[np.append(here, there)].min())
     # A noise estimate far from the assumed level is misfit, and no excuse.
@@ -78,11 +79,12 @@ def _is_sure(lines: gls.Solution) -> bool:
     return left <= credible_noise(BELIEVED) and seen > _SURE * max(left, 1.0)
 
 
-def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
+def _lines(b: Belief, here: Rows, there: Rows) -> list[gls.Solution]:
     """Two places with a rate of their own, in units of the whole time.
 
-    What they have in common may wander: as much as the fit says, or more, if that is
-    likelier.
+    What they have in common may wander: as much as the fit says or more, by all that
+    the readings do not exclude, the likeliest first. They are few: the likeliest alone
+    would make a sudden turn of the drift one of the place.
     """
     at, t = _columns(b, here, there, float(b.samples.times[0]))
     X = np.hstack([at, at * (t / np.abs(t).max())[:, None]])
@@ -96,7 +98,9 @@ def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
         _solved(b, rows, X, q, t - t.min(), noise, BELIEVED)
         for q in (least, *(q for q in _RESTLESS if q > least))
     ]
-    return min(solutions, key=lambda solution: solution.criterion)
+    solutions.sort(key=lambda solution: solution.criterion)
+    worst = solutions[0].criterion + _EXCLUDED
+    return [solution for solution in solutions if solution.criterion <= worst]
 
 
 def _columns(b: Belief, here: Rows, there: Rows, since: float) -> tuple[Array, Array]:
