@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 _SURE = 5.0  # standard errors of a difference between two rates
 _LONGEST = 1e30  # spacings
 _RESTLESS = [0.02 * 2.0**k for k in range(13)]  # drifts, per spacing
-_EXCLUDED = 4.0  # twice the logarithm of a likelihood: two standard errors
+_EXCLUDED = 2.0  # rise of -2 log likelihood: less likely by a factor of e
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 
 
