@@ -96,13 +96,17 @@ def test_a_trial_is_judged_by_the_plan_that_it_came_from():
 
 
 def test_readings_nobody_asked_for_are_fitted_while_a_trial_waits():
-    opt = begun(bowl, 30, start=0.0, maxfev=40)
     rng = np.random.default_rng(0)
+
+    def noisy(x):
+        return bowl(x) + NOISE * rng.normal()
+
+    opt = begun(noisy, 30, start=0.0, maxfev=40)
     for k in range(31, 131):
         x = 1 + 0.3 * rng.normal(size=3)
-        opt.tell(x, bowl(x), t=float(k))  # exact, as those before
+        opt.tell(x, noisy(x), t=float(k))
         assert opt.progress().t == k
-    assert bowl(opt.progress().x) < 1e-6
+    assert bowl(opt.progress().x) < 0.05
 
 
 def test_a_region_shrinks_on_a_blurred_plan_that_was_answered():

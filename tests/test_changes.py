@@ -45,6 +45,8 @@ def go_on(opt, readings):
     """So many further readings, and where they were asked for."""
     points = []
     for _ in range(readings):
+        if opt.done:  # `paper` ends where it sees no slope any more
+            break
         trial = opt.ask()
         opt.tell(trial, bowl(trial.x, opt._log.books.rows))
         points.append(trial.x)
