@@ -58,9 +58,9 @@ def right_value(opt, row):
 
 
 @kinds
-@pytest.mark.parametrize("wrong", [0, 2, 3])
+@pytest.mark.parametrize("wrong", [0, 1, 2])
 def test_corrected_before_there_is_a_model_it_was_right_from_the_start(kind, wrong):
-    late, early = begun(4, wrong, **kind), begun(4, **kind)
+    late, early = begun(3, wrong, **kind), begun(3, **kind)
     late.correct(wrong, right_value(late, wrong))
     np.testing.assert_array_equal(go_on(late, 15), go_on(early, 15))
     assert_same(late.result(), early.result())

@@ -45,6 +45,8 @@ def go_on(opt, readings):
     """So many further readings, and where they were asked for."""
     points = []
     for _ in range(readings):
+        if opt.done:  # `paper` ends where it sees no slope any more
+            break
         trial = opt.ask()
         opt.tell(trial, bowl(trial.x, opt._log.books.rows))
         points.append(trial.x)
@@ -85,7 +87,7 @@ def test_readings_at_the_fixed_value_are_known_to_the_search_of_the_others():
     np.testing.assert_array_equal(go_on(opt, 12), go_on(other, 12))
 
 
-@pytest.mark.parametrize("readings", [0, 1, 4])
+@pytest.mark.parametrize("readings", [0, 1, 3])
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_noise_stated_before_there_is_a_model_is_stated_from_the_start(
     method, readings

@@ -446,7 +446,7 @@ def test_advice_after_a_budget_below_the_first_points(tmp_path, tobyqa):
         tobyqa("ask", path)
         tobyqa("tell", path, "1.5")
     text = " ".join(tobyqa("status", path)[1].split())
-    assert "too small for a model of 3 variables: that takes 8 readings" in text
-    assert "--maxfev 40" in text
+    assert "too small for a model of 3 variables: that takes 5 readings" in text
+    assert "--maxfev 25" in text
     advice = json.loads(tobyqa("status", path, "--json")[1])["advice"]
-    assert "that takes 8 readings" in advice
+    assert "that takes 5 readings" in advice

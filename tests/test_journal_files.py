@@ -257,16 +257,16 @@ def test_a_run_accepts_the_points_that_it_asked_for_itself(tmp_path, method):
     arguments = {"method": method, "initial_radius": 1e50, "noise": 1.0, "rng": 1}
     with Optimizer([1e50, -1e50], journal=path, **arguments) as opt:
         largest = 0.0
-        for k in range(4):
+        for k in range(3):
             trial = opt.ask()
             largest = max(largest, abs(trial.x).max())
             opt.tell(trial.x.copy(), float(k))
         assert largest == 1e50
-        assert opt.nfev == 4
+        assert opt.nfev == 3
         with pytest.raises(ValueError, match=r"x must be at most 1e\+50"):
             opt.tell([2e50, 0.0], 1.0)
         opt.save(tmp_path / "saved")
         expected = opt.ask()
     for again in (Optimizer.load(path), Optimizer.load(tmp_path / "saved")):
-        assert again.nfev == 4
+        assert again.nfev == 3
         assert (again.ask().x == expected.x).all()

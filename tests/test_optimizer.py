@@ -143,7 +143,7 @@ def test_unasked_points_are_taken_in_and_do_not_count():
 
 def test_a_good_unasked_point_becomes_the_centre():
     opt = Optimizer([5.0, 5.0], noise=1e-3)
-    for _ in range(5):
+    for _ in range(3):
         trial = opt.ask()
         opt.tell(trial, float(np.sum(trial.x**2)))
     opt.tell([0.1, 0.1], 0.02)

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from .rows import Row, history
 from .shown import point_texts
 from .space import Space
+from .space_arguments import DEFAULT_RADIUS
 from .stuck import is_repeating, stuck
 
 Array = NDArray[np.float64]
 _log = logging.getLogger(__package__)
 
 _BETWEEN = __package__, "scipy"  # whose lines are not the user's
+_RANK = 1e-10  # relative; smaller singular values are none
+_NOTHING = 1e-9  # of the largest effect; a smaller one is none
 _UNEQUAL = 1e3  # ratio of two variables' effects from which on scales are worth stating
 
 
@@ -58,12 +61,15 @@ def after_reading(
             seen.t,
             ", ".join(point_texts(said, seen.x)),
         )
-    if _has_first_model(rows) and _is_unscaled(space):
+    if _is_unscaled(space) and not seen.failed:
         taken = [row.seen for row in rows if not row.seen.failed]
-        points, values = np.array([o.x for o in taken]), [o.value for o in taken]
-        start = next(o.x for o in taken if o.asked)
-        if text := unequal_effects(start, points, np.array(values), space.names):
-            caution(text)
+        if len(taken) == _first_look(space.dimensions):
+            points, times = np.array([o.x for o in taken]), [o.t for o in taken]
+            values = np.array([o.value for o in taken])
+            start = next((o.x for o in taken if o.asked), points[0])
+            told = effects(points - start, values, np.array(times))
+            if text := unequal_effects(*told, space.names):
+                caution(text)
     _after_value(rows, noise)
 
 
@@ -78,10 +84,12 @@ def _after_value(rows: Sequence[Row], noise: Callable[[], float]) -> None:
         _log.warning("%s", text)
 
 
-def _has_first_model(rows: Sequence[Row]) -> bool:
-    """Whether there is a model since the latest row."""
-    gauges = [row.gauges.radius for row in rows[-2:]]
-    return len(gauges) == 2 and math.isnan(gauges[0]) and not math.isnan(gauges[1])
+def _first_look(n: int) -> int:
+    """After how many readings the effects of n variables are compared.
+
+    Slopes, curvatures, a level and a drift are 2n + 2 numbers; n + 2 are to spare.
+    """
+    return 3 * n + 4
 
 
 def _is_unscaled(space: Space) -> bool:
@@ -89,42 +97,52 @@ def _is_unscaled(space: Space) -> bool:
     return space.radius is None and all(v.scale == 1.0 for v in space.variables)
 
 
-def effects(x0: Array, points: Array, values: Array) -> tuple[Array, Array]:
-    """By how much readings change from x0 to where one variable alone has moved.
+def effects(moves: Array, values: Array, times: Array) -> tuple[Array, Array]:
+    """By how much values change a first radius away, along each variable alone.
 
-    The least and the most for each, (n,); NaN where there is none. Noise and drift are
-    in it, so the most is hardly ever too small, and one bad reading not in both. Where
-    there is one reading only, as after the first points of `adaptive`, it is both: then
-    a warning may be due to chance.
+    By least squares: a level, a drift, a slope and a curvature for each. At the least
+    and at the most, (n,), whichever reading is left out, so that neither noise nor one
+    bad reading makes an effect. Slope and curvature are told apart, or two equal
+    values on both sides of a minimum would look like a variable without effect. NaN
+    where readings do not tell.
     """
-    moved = points != x0
-    at_start = ~moved.any(axis=1)
-    if not at_start.any():
-        return np.full(x0.size, math.nan), np.full(x0.size, math.nan)
-    alone = moved & (moved.sum(axis=1) == 1)[:, None]
-    changes = np.abs(values - np.median(values[at_start]))[:, None]
-    least = np.where(alone, changes, math.inf).min(axis=0)
-    most = np.where(alone, changes, -math.inf).max(axis=0)
-    is_known = alone.any(axis=0)
-    return np.where(is_known, least, math.nan), np.where(is_known, most, math.nan)
+    n, unknown = moves.shape[1], np.full(moves.shape[1], math.nan)
+    varies = moves.any(axis=0)
+    U = moves[:, varies] / DEFAULT_RADIUS
+    t = (times - times[0])[:, None]
+    X = np.hstack([np.ones_like(t), U, U**2, t[:, np.ptp(t, axis=0) > 0.0]])
+    lengths = np.abs(X).max(axis=0)
+    size = float(np.abs(values - values[0]).max())
+    if not (U.size and size > 0.0 and len(X) > X.shape[1]):
+        return unknown, unknown.copy()
+    X, y = X / lengths, (values - values[0]) / size
+    inverse = np.linalg.pinv(X, rcond=_RANK)
+    leverage = np.einsum("ij,ji->i", X, inverse)
+    if leverage.sum() < X.shape[1] - 0.5 or leverage.max() > 1.0 - _RANK:
+        return unknown, unknown.copy()
+    coefficients = inverse @ y
+    without = inverse * ((y - X @ coefficients) / (1.0 - leverage))
+    found = np.abs((coefficients[:, None] - without) / lengths[:, None])
+    k = U.shape[1]
+    change = np.full((n, len(X)), math.nan)
+    change[varies] = size * (found[1 : k + 1] + found[k + 1 : 2 * k + 1])
+    return change.min(axis=1), change.max(axis=1)
 
 
-def unequal_effects(
-    x0: Array, points: Array, values: Array, names: Sequence[str]
-) -> str:
+def unequal_effects(least: Array, most: Array, names: Sequence[str]) -> str:
     """What is to be said of the variables' effects; empty if they are alike.
 
     A variable without any effect at all tells nothing of its scale.
     """
-    least, most = effects(x0, points, values)
-    seen = np.flatnonzero(most > 0.0)  # which NaN is not
+    known = np.nan_to_num(most)
+    seen = np.flatnonzero(known > _NOTHING * known.max())
     if not seen.size:
         return ""
     strong, weak = seen[least[seen].argmax()], seen[most[seen].argmin()]
     if not least[strong] > _UNEQUAL * most[weak]:
         return ""
     return (
-        f"the first readings changed by {most[strong]:.2g} along {names[strong]} but "
+        f"the first readings change by {most[strong]:.2g} along {names[strong]} but "
         f"only by {most[weak]:.2g} along {names[weak]}: a search does better if it is "
         "told by how much each variable is to be moved; give x_scale or initial_radius "
         "with one number for each, or bounds"

@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 Functional = tuple[Array, Array, Array]  # k, v, x of `gls`, one per row
 
 _MISFIT = 3.0  # mean square of the residuals from which on a fit is not believed
+_LOUDEST = 1e150  # noise levels; the square of more is no number
 
 
 @dataclass(frozen=True)
@@ -296,6 +297,7 @@ def fit(window: Window, components: Components, spread: float) -> Fit | None:
         K += damped_linear(window.gram, e, e, length)
     X = window.columns.copy(order="F")
     rounding = window.frame.rounding
-    least = 2.0 * math.log(rounding / window.frame.noise) if rounding else -math.inf
+    louder = min(rounding / window.frame.noise, _LOUDEST)
+    least = 2.0 * math.log(louder) if rounding else -math.inf
     solution = gls.solve(K, window.variances, X, window.y, spread, least)
     return None if solution is None else Fit(window, components, solution)

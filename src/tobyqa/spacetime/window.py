@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..frozen import cached_property, replace
 from ..kernels import damped_powell, damping, integrated_wiener, walk_between
 from ..samples import SampleSet
+from ..stuck import rounding_of
 from .clock import LONGEST_TIME, Clock, clipped
 
 Array = NDArray[np.float64]
@@ -212,7 +213,6 @@ def window_around(
     spacing: float,
     all_times: bool = False,
     left_out: Rows | None = None,
-    rounding: float = 0.0,
 ) -> Window:
     """The newest readings near the centre, with some others if they are few.
 
@@ -245,7 +245,7 @@ def window_around(
         noise=noise,
         start=float(samples.times[0]),
         clock=Clock.of(samples.times[rows], spacing),
-        rounding=rounding,
+        rounding=rounding_of(samples.values[rows]),
     )
     row = int(np.searchsorted(rows, centre))
     return Window(frame, row, **frame.seen(samples, rows))

@@ -26,7 +26,7 @@ from ...spacetime.window import (
     window_size,
 )
 from ...state import Gauges, Observation, Task, Why, with_reading
-from ...stuck import rounding_of, stuck_now
+from ...stuck import stuck_now
 from .centre import Evidence, witness
 from .doubts import NO_DOUBTS, Doubts
 from .noise import Noise
@@ -216,7 +216,6 @@ class Belief:
             spacing=self.spacing,
             all_times=local,
             left_out=self.left_out,
-            rounding=rounding_of(self.samples.values),
         )
         for chosen in (bounded(components, self.s.limits), _CALM):
             fitted = fit(window, chosen, self.noise.spread)
