@@ -6,7 +6,7 @@ symbol   meaning
 e, v     a reading above what the others let expect, and the variance of
          that, both relative to the noise they show
 k        degrees of freedom: readings to spare, and what a stated noise counts
-w        range of the readings, relative to the same noise
+w        range of the readings without their drift, relative to the same noise
 =======  ==================================================================
 
 An honest reading has Student's t distribution about what is expected; a wrong one may
@@ -57,12 +57,11 @@ def of_newest(
 
     `mean` and `v` are what the fit expects, without the reading's own noise.
     """
-    scale = math.sqrt(fitted.nu)
-    others = fitted.window.y
-    w = (max(float(others.max()), y) - min(float(others.min()), y)) / scale
+    e = y / math.sqrt(fitted.nu) - mean
+    w = max(float(np.ptp(fitted.steady)), abs(e))
     if _is_vague(v + own, w):
         return -math.inf
-    return strangeness(y / scale - mean, v + own, freedom(fitted, spread), w)
+    return strangeness(e, v + own, freedom(fitted, spread), w)
 
 
 def strangest(
@@ -74,7 +73,7 @@ def strangest(
     variance components.
     """
     errors, variances = fitted.solution.left_out()
-    w = float(np.ptp(fitted.window.y))
+    w = float(np.ptp(fitted.steady)) * math.sqrt(fitted.nu)
     known = known | _is_vague(variances, w / math.sqrt(fitted.nu))
     squares = np.where(known, 0.0, errors**2 / variances)
     row = int(squares.argmax())
