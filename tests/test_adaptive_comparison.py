@@ -177,6 +177,16 @@ def test_in_thousands_of_comparisons_chance_drives_no_places_apart():
         assert not contrast(replace(b, samples=samples), THERE).drifts_apart
 
 
+@pytest.mark.parametrize("off", [-100.0, 100.0])
+@given(seed=seeds, which=st.integers(0, 5))
+def test_a_wrong_reading_at_the_best_place_drives_no_places_apart(off, seed, which):
+    samples = two_places(seed, 7.0)
+    values = samples.values.copy()
+    values[samples.rows_at(HERE)[which]] += off * NOISE
+    wrong = SampleSet.of(samples.points, samples.times, values)
+    assert not contrast(belief(wrong), THERE).drifts_apart
+
+
 @trust
 @pytest.mark.parametrize("q", [0.01, 0.1, 1.0])
 def test_a_restless_drift_of_both_places_seldom_drives_them_apart(spread, q):

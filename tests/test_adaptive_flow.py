@@ -112,7 +112,7 @@ def test_a_comparison_is_one_round_and_the_next_one_waits(channel):
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_without_comparisons_no_place_is_measured_again_on_purpose(channel):
     for before, after in transitions(Adaptive(compare=False), 2, channel, 1):
-        assert not after.plan.revisits
+        assert not after.plan.revisits or after.plan.rechecks
         assert (after.repeats, after.local, after.best) == (0, False, before.best)
 
 

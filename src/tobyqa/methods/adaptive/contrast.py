@@ -26,6 +26,7 @@ from .noise import BELIEVED, credible_noise, digits
 Array = NDArray[np.float64]
 
 _SURE = 5.0  # standard errors of a difference between two rates
+_STILL = 3.0  # and without any one reading
 _LONGEST = 1e30  # spacings
 _RESTLESS = [0.02 * 2.0**k for k in range(13)]  # drifts, per spacing
 _EXCLUDED = 2.0  # rise of -2 log likelihood: less likely by a factor of e
@@ -53,7 +54,8 @@ def contrast(b: Belief, rival: Array) -> Lead:
     times = b.samples.times
     if all(np.ptp(times[rows]) > 0.0 for rows in (here, there)):
         lines = _lines(b, here, there)
-        drifts_apart = all(map(_is_sure, lines))
+        is_sure = all(_is_sure(solution, _SURE) for solution in lines)
+        drifts_apart = is_sure and not _rests_on_one(b, here, there)
         if b.local or drifts_apart:
             return Lead(*_errors(lines[0], [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
     here, there = here[-2:], there[-1:]
@@ -68,15 +70,24 @@ def contrast(b: Belief, rival: Array) -> Lead:
     return Lead(*_errors(levels, [-1.0, 1.0, 0.0]))
 
 
-def _is_sure(lines: gls.Solution) -> bool:
+def _is_sure(lines: gls.Solution, errors: float) -> bool:
     """Whether a difference of rates is none by chance, nor by a drift that is no line.
 
     The noise is what it is said to be, or more, if the lines leave more over.
     """
     left = math.sqrt(lines.misfit * lines.nu)
-    errors, _ = _errors(lines, [0.0, 0.0, -1.0, 1.0])
-    seen = abs(errors) * math.sqrt(lines.nu)
-    return left <= credible_noise(BELIEVED) and seen > _SURE * max(left, 1.0)
+    apart, _ = _errors(lines, [0.0, 0.0, -1.0, 1.0])
+    seen = abs(apart) * math.sqrt(lines.nu)
+    return left <= credible_noise(BELIEVED) and seen > errors * max(left, 1.0)
+
+
+def _rests_on_one(b: Belief, here: Rows, there: Rows) -> bool:
+    """Whether it takes a single reading at the best place to be sure of two rates.
+
+    That one may be wrong. The rival has seldom more readings than a rate takes.
+    """
+    others = (here[here != row] for row in here)
+    return not all(_is_sure(_lines(b, rows, there)[0], _STILL) for rows in others)
 
 
 def _lines(b: Belief, here: Rows, there: Rows) -> list[gls.Solution]:

@@ -3,7 +3,8 @@
 A reading that is strange (`spacetime.strange`) is left out of the fits and its place is
 measured again at once. If the two agree, both count, and the next doubt must be
 stronger than that one was: where a function is rougher than the model, what is strange
-is mostly right. Else the first stays a suspect for as long as it is strange.
+is mostly right. Else the first stays a suspect for as long as it is strange. Two wrong
+readings in a row may agree: what is twice as strange takes a third one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 _STRANGE = 14.0  # twice the log of the odds: one reading in a thousand is wrong
+_DENIED = 11.0  # the same by the readings after it: one in two hundred
 _FLATTERING = 0.0  # the same for one that would be the best so far
 _FADING = 0.9  # by each reading, of a surprise that proved right
 _IN_VAIN = 2.0  # places measured again that proved right, at the most,
@@ -55,7 +57,13 @@ class Doubts:
 
     def denies(self, strangeness: float) -> bool:
         """Whether a reading is left out that has been in the fits."""
-        return strangeness > _STRANGE
+        return strangeness > _DENIED
+
+    def is_strong(self, row: int) -> bool:
+        """Whether a suspect is as strange as two wrong readings are rare."""
+        return any(
+            s.row == row and s.strangeness > 2.0 * _STRANGE for s in self.suspects
+        )
 
     def plus(self, row: int, strangeness: float) -> Doubts:
         return replace(self, suspects=(*self.suspects, Suspect(row, strangeness)))

@@ -20,6 +20,7 @@ from .belief import PATIENT, Asking, Belief, Place
 Array = NDArray[np.float64]
 
 _ALIKE = 5.0  # standard errors of the difference of two readings
+_TWICE = 2  # readings that a very strange one must agree with
 _OFTEN = 3  # rechecks of one place, after which all its readings count
 
 
@@ -44,8 +45,9 @@ def agreed(b: Belief) -> Belief:
     """With those of the doubted readings at the newest one's place that it confirms.
 
     It does so if they are alike, or nearer to each other than to what the fit expects:
-    a place that drifts on its own goes on doing so meanwhile. If there are many and
-    none agrees, it is not for the readings to be doubted.
+    a place that drifts on its own goes on doing so meanwhile. Of what is very strange
+    two must be like it: single ones go wrong alike. If there are many and none agrees,
+    it is not for the readings to be doubted.
     """
     fitted, values, new = b.fitted, b.samples.values, b.newest
     rows = suspects_at(b, b.samples.points[new])
@@ -60,7 +62,10 @@ def agreed(b: Belief) -> Belief:
         off = np.array([abs(_seen(b, fitted, row).above) for row in (*rows, new)])
         close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
     alike = rows if rows.size >= _OFTEN else rows[apart <= close]
-    return b.witnessed().believing(*map(int, alike), new) if alike.size else b
+    enough = _TWICE if is_doubted(b) and b.doubts.is_strong(new) else 1
+    if alike.size < enough:
+        return b
+    return b.witnessed().believing(*map(int, alike), new)
 
 
 def doubting(b: Belief) -> Belief:
@@ -97,7 +102,9 @@ def _acquitted(b: Belief) -> Belief:
     suspects = [suspect.row for suspect in b.doubts.suspects]
     if b.local and suspects:
         return b.believing(*suspects)
-    fine = [row for row in suspects if _seen(b, b.fitted, row).strangeness < 0.0]
+    fine = [
+        row for row in suspects if -math.inf < _seen(b, b.fitted, row).strangeness < 0.0
+    ]
     return b.believing(*fine) if fine else b
 
 
