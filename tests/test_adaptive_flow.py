@@ -41,7 +41,7 @@ def transitions(method, n, channel, seed, readings=120):
 def test_a_verdict_counts_though_a_comparison_follows_it(n, channel):
     """The region after a step is the one that the verdict on the step makes of it."""
     method, seen = Adaptive(repeats=1.0), 0
-    for seed in range(4):
+    for seed in range(12):
         for before, after in transitions(method, n, channel, seed):
             if before.plan.revisits or after.plan.why is not Why.COMPARISON:
                 continue

@@ -139,7 +139,9 @@ def test_advice_about_a_run_away_knows_the_sense(high, low):
 
 def test_bounds_are_walls_beside_the_paths(low):
     temp, gap, angle, shift = plots.variables(low)
-    box = spans(temp)
+    wide = finished()
+    wide.tell([284.0, 0.2, 0.0, 0.5], 11.0)  # so that both walls are in view
+    box = spans(plots.variables(wide)[0])
     assert [round(edge.y1) for edge in box if edge.y0 < 290] == [280]
     assert [round(edge.y0) for edge in box if edge.y1 > 310] == [320]
     assert min(wall.y1 for wall in spans(gap)) == pytest.approx(0.1)

@@ -103,7 +103,7 @@ def _converted(space: Space, z: Estimate) -> Estimate:
         # What is fixed is known where all else is not.
         moves = np.diag(np.isnan(z.x_cov.diagonal()).astype(float))
         is_open = space.cov_to_user(moves).diagonal() > 0.0
-        x_cov[np.logical_or.outer(is_open, is_open)] = math.nan
+        x_cov[np.logical_and.outer(is_open, is_open)] = math.nan
         # Rounding may leave less than nothing across an equality.
         x_std = np.sqrt(np.maximum(x_cov.diagonal(), 0.0))
     return replace(

@@ -152,7 +152,7 @@ def _unknown(B: Array, ways: Array) -> Array:
     """NaN, but for coordinates that no free way changes."""
     moves = np.hypot.reduce(B @ ways, axis=1, initial=0.0)
     is_free = moves > ROUNDING * np.hypot.reduce(B, axis=1)
-    return np.where(np.logical_or.outer(is_free, is_free), math.nan, 0.0)
+    return np.where(np.logical_and.outer(is_free, is_free), math.nan, 0.0)
 
 
 def wider(fitted: Fit, spread: float) -> float:
