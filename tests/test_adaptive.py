@@ -23,13 +23,15 @@ def test_affine_drift_changes_no_proposed_point(tmp_path):
     rng = np.random.default_rng(0)
     points = 1.5 * rng.normal(size=(40, 4))
     still = np.array([bowl(x * [1, 2, 3, 4]) for x in points])
+    # Whole numbers would be taken for rounded ones, and drift changes their steps.
+    errors = 0.05 * rng.normal(size=6)
     still += 0.05 * rng.normal(size=40)
 
     def proposals(beta):
         opt = Optimizer(np.zeros(4), method="adaptive", noise=0.05, rng=3)
         for k in range(6):  # the probe
             trial = opt.ask()
-            opt.tell(trial, bowl(trial.x * [1, 2, 3, 4]) + beta * k)
+            opt.tell(trial, bowl(trial.x * [1, 2, 3, 4]) + errors[k] + beta * k)
         seen = []
         for k, (x, value) in enumerate(zip(points, still, strict=True), start=6):
             opt.tell(x, value + beta * k)
