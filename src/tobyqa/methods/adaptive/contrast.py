@@ -28,8 +28,7 @@ Array = NDArray[np.float64]
 _SURE = 5.0  # standard errors of a difference between two rates
 _STILL = 3.0  # and without any one reading
 _LONGEST = 1e30  # spacings
-_RESTLESS = [0.02 * 2.0**k for k in range(13)]  # drifts, per spacing
-_EXCLUDED = 2.0  # rise of -2 log likelihood: less likely by a factor of e
+_RESTLESS = (0.02, 0.14, 1.0, 7.0, 30.0)  # drifts, per spacing
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 
 
@@ -54,10 +53,9 @@ def contrast(b: Belief, rival: Array) -> Lead:
     times = b.samples.times
     if all(np.ptp(times[rows]) > 0.0 for rows in (here, there)):
         lines = _lines(b, here, there)
-        is_sure = all(_is_sure(solution, _SURE) for solution in lines)
-        drifts_apart = is_sure and not _rests_on_one(b, here, there)
+        drifts_apart = _is_sure(lines) and not _rests_on_one(b, here, there)
         if b.local or drifts_apart:
-            return Lead(*_errors(lines[0], [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
+            return Lead(*_errors(lines, [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
     here, there = here[-2:], there[-1:]
     first = float(times[np.append(here, there)].min())
     # A noise estimate far from the assumed level is misfit, and no excuse.
@@ -70,7 +68,7 @@ def contrast(b: Belief, rival: Array) -> Lead:
     return Lead(*_errors(levels, [-1.0, 1.0, 0.0]))
 
 
-def _is_sure(lines: gls.Solution, errors: float) -> bool:
+def _is_sure(lines: gls.Solution, errors: float = _SURE) -> bool:
     """Whether a difference of rates is none by chance, nor by a drift that is no line.
 
     The noise is what it is said to be, or more, if the lines leave more over.
@@ -87,15 +85,14 @@ def _rests_on_one(b: Belief, here: Rows, there: Rows) -> bool:
     That one may be wrong. The rival has seldom more readings than a rate takes.
     """
     others = (here[here != row] for row in here)
-    return not all(_is_sure(_lines(b, rows, there)[0], _STILL) for rows in others)
+    return not all(_is_sure(_lines(b, rows, there), _STILL) for rows in others)
 
 
-def _lines(b: Belief, here: Rows, there: Rows) -> list[gls.Solution]:
+def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
     """Two places with a rate of their own, in units of the whole time.
 
-    What they have in common may wander: as much as the fit says or more, by all that
-    the readings do not exclude, the likeliest first. They are few: the likeliest alone
-    would make a sudden turn of the drift one of the place.
+    What they have in common may wander: as much as the fit says, or more, if that is
+    likelier.
     """
     at, t = _columns(b, here, there, float(b.samples.times[0]))
     X = np.hstack([at, at * (t / np.abs(t).max())[:, None]])
@@ -109,9 +106,7 @@ def _lines(b: Belief, here: Rows, there: Rows) -> list[gls.Solution]:
         _solved(b, rows, X, q, t - t.min(), noise, BELIEVED)
         for q in (least, *(q for q in _RESTLESS if q > least))
     ]
-    solutions.sort(key=lambda solution: solution.criterion)
-    worst = solutions[0].criterion + _EXCLUDED
-    return [solution for solution in solutions if solution.criterion <= worst]
+    return min(solutions, key=lambda solution: solution.criterion)
 
 
 def _columns(b: Belief, here: Rows, there: Rows, since: float) -> tuple[Array, Array]:
