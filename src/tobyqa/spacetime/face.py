@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 
 _SHORTER = np.array([1.0, 0.5, 0.25, 0.125])  # fractions of a step that are compared
 
+_ALIKE = 0.9  # of the largest variance of a slope
+
 
 @dataclass(frozen=True)
 class Face:
@@ -120,7 +122,21 @@ def _slope(g: Array, P: Array, e: Array, along: Array) -> Slope:
     variances, directions = np.linalg.eigh(P)
     return Slope(
         variance=float(variances[-1]),
-        least_known=directions[:, -1].copy(),
+        least_known=_least_known(g, variances, directions),
         size=math.sqrt(g @ g),
         visible=float(np.maximum(0.5 * np.abs(e), np.abs(along)).max()),
     )
+
+
+def _least_known(g: Array, variances: Array, directions: Array) -> Array:
+    """The way along which a gradient is known least, the steepest of those alike.
+
+    Where the first points are as good as each other, a single eigenvector would be a
+    matter of rounding.
+    """
+    alike = directions[:, variances >= _ALIKE * variances[-1]]
+    steepest = alike @ (alike.T @ g)
+    length = math.sqrt(steepest @ steepest)
+    if length == 0.0:
+        return alike[:, -1].copy()
+    return np.asarray(steepest / length)
