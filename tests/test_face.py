@@ -15,7 +15,7 @@ from tobyqa.spacetime.face import _slope
     seed=st.integers(0, 10**6),
 )
 def test_the_least_known_way_does_not_hang_on_rounding(n, alike, seed):
-    """Of ways that are known equally badly it is the steepest, whatever the last digit."""
+    """Of ways known equally badly it is the steepest, whatever the last digit."""
     rng = np.random.default_rng(seed)
     alike = min(alike, n)
     Q, _ = np.linalg.qr(rng.standard_normal((n, n)))
