@@ -110,7 +110,7 @@ def in_user_units(
     x_cov = known.covariance + np.multiply.outer(apart, apart)
     now = float(window.times[-1])
     times = np.linspace(window.frame.clock.times[0], now, CURVE_POINTS)
-    drift, drift_std = fitted.drift_curve(times)
+    drift, drift_std = fitted.drift_since(times, window.times[-1:])
     rate, rate_std = calm.drift_rate()
     value, value_std = _value((fitted, u), now)
     return Estimate(
