@@ -10,7 +10,6 @@ import numpy as np
 
 from ...result import Status
 from ...samples import SampleSet
-from ...spacetime.components import Components
 from ...spacetime.likelihood import start_components
 from .belief import PATIENT, TO_SPARE, Belief
 from .centre import Evidence, witness
@@ -85,9 +84,8 @@ def _noise(b: Belief, row: int) -> Noise:
 
 def _fitted(b: Belief) -> Belief:
     """With a fit made anew, and its components searched from the beginning."""
-    fitted = b.fit_around(b.centre, b.fitted.components)
+    fitted = b.refitted().fitted
     if b.s.likelihood:
-        start: Components = start_components(fitted.window, b.s.limits)
+        start = start_components(fitted.window, b.s.limits)
         fitted = b.improved(b.fit_around(b.centre, start), PATIENT)
-    noise = b.noise.after(fitted.nu, doubts=b.s.doubt)
-    return replace(b, fitted=fitted, noise=noise)
+    return b.with_fit(fitted)

@@ -237,8 +237,17 @@ class Belief:
 
     def believing(self, *rows: int) -> Belief:
         """With readings in the fit that were left out of it."""
-        b = replace(self, doubts=self.doubts.without(*rows))
-        return replace(b, fitted=b.fit_around(b.centre, b.fitted.components))
+        return replace(self, doubts=self.doubts.without(*rows)).refitted()
+
+    def refitted(self) -> Belief:
+        """With a fit made anew, of the same components."""
+        fitted = self.fit_around(self.centre, self.fitted.components)
+        return replace(self, fitted=fitted)
+
+    def with_fit(self, fitted: Fit) -> Belief:
+        """With a fit whose components were searched, and what it says of the noise."""
+        noise = self.noise.after(fitted.nu, doubts=self.s.doubt)
+        return replace(self, fitted=fitted, noise=noise)
 
     def wide_fit(self, centre: int) -> Fit:
         """The fit of more readings around a row, its components chosen anew."""

@@ -34,6 +34,12 @@ def looked_again(b: Belief) -> Belief:
     return replace(b, plan=replace(b.plan, rechecks=True), recheck=None)
 
 
+def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
+    """With the plan to measure a known place."""
+    plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
+    return replace(b, plan=plan)
+
+
 def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
     """Rows of the readings at a place that are doubted."""
     suspects = [suspect.row for suspect in b.doubts.suspects]
@@ -118,8 +124,7 @@ def _without(b: Belief, row: int, strangeness: float) -> Belief:
     if not b.doubts.denies(_seen(b, fitted, row).strangeness):
         return before
     is_alone = not b.rows_at(b.samples.points[row]).size
-    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
-    return replace(b, recheck=row if is_alone else None)
+    return replace(b.with_fit(fitted), recheck=row if is_alone else None)
 
 
 def at_what_counts(b: Belief) -> Belief:
@@ -162,10 +167,8 @@ def awake(b: Belief) -> Asking[Belief]:
     samples = b.samples
     rows = stuck_now(samples.points, samples.values, b.fitted.noise_std).tolist()
     b = at_what_counts(b)
-    fitted = b.improved(b.fit_around(b.centre, b.fitted.components), PATIENT)
-    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
-    b = looked_again(b)
-    b = replace(b, plan=replace(b.plan, x=b.centre_point, revisits=True))
+    b = b.with_fit(b.improved(b.refitted().fitted, PATIENT))
+    b = visiting(replace(b, recheck=None), b.centre_point, rechecks=True)
     looks = 0
     while is_stuck(b):
         reading = yield b.plan, b
