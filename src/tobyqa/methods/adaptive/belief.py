@@ -180,11 +180,12 @@ class Belief:
         if not self.doubts.affords(row):
             return self.doubts
         y, own = fitted.window.frame.reading(samples, row)
-        strange = of_newest(fitted, y, own, *expected, self.noise.spread)
-        below, flatters = expected[0] - y / math.sqrt(fitted.nu), False
-        if below > 0.0:
+        mean, variance = expected
+        above, flatters = y / math.sqrt(fitted.nu) - mean, False
+        strange = of_newest(fitted, above, variance + own, self.noise.spread)
+        if above < 0.0:
             smooth = fitted.smooth
-            fall = float(fitted.falls(u[None])[0]) + below
+            fall = float(fitted.falls(u[None])[0]) - above
             flatters = bool(fall > smooth[fitted.window.centre] - smooth.min())
         return self.doubts.after(row, strange, flatters=flatters)
 

@@ -46,9 +46,8 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
     frame = b.fitted.window.frame
     U = frame.u(np.array([*waiting, *b.failed]))
     s, _ = lowest(b.fitted, b.task.area).trusted
-    is_step = proposal is not None and not b.plan.explores
     if _distance(s, U) > _NEAR:
-        if proposal is not None and is_step:
+        if proposal is not None and not b.plan.explores:
             return proposal
         return _proposal(b, s, Why.STEP)
     if math.sqrt(s @ s) > _LONG and not b.plan.unresolved:

@@ -82,10 +82,7 @@ def doubting(b: Belief) -> Belief:
     rows = b.fitted.window.rows
     known = np.isin(rows, [*b.doubts.right]) | _compared(b, rows)
     place, strangeness = strangest(b.fitted, b.noise.spread, known)
-    if not b.doubts.denies(strangeness):
-        return b
-    row = int(rows[place])
-    return _without(b, row, strangeness)
+    return _without(b, int(rows[place]), strangeness)
 
 
 def _compared(b: Belief, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -115,7 +112,9 @@ def _acquitted(b: Belief) -> Belief:
 
 
 def _without(b: Belief, row: int, strangeness: float) -> Belief:
-    """Without a row that the others deny, if they do so by the best fit of theirs."""
+    """Without a row, if the others deny it, and do so by the best fit of theirs."""
+    if not b.doubts.denies(strangeness):
+        return b
     before, b = b, replace(b, doubts=b.doubts.plus(row, strangeness))
     if not b.rows_at(b.best.x).size:
         return before  # it is for a comparison to deny
@@ -195,10 +194,9 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
     functional = fitted.reading(u, float(samples.times[row]))
     mean, variance = fitted.predicted(functional)
     y, own = frame.reading(samples, row)
-    strangeness = of_newest(fitted, y, own, mean, variance, b.noise.spread)
-    return _Seen(
-        y / math.sqrt(fitted.nu) - mean, math.sqrt(variance + own), strangeness
-    )
+    above, variance = y / math.sqrt(fitted.nu) - mean, variance + own
+    strangeness = of_newest(fitted, above, variance, b.noise.spread)
+    return _Seen(above, math.sqrt(variance), strangeness)
 
 
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:

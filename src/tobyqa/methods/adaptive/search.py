@@ -46,8 +46,7 @@ _CLOSE = 4.0  # noise levels; two places known to within that are compared
 
 def search(task: Task, s: Options) -> Asking[None]:
     """Yields a plan and a belief, is sent an observation, and never ends by itself."""
-    b = yield from probe(task, s)
-    yield from pursue(next_plan(replace(b, iterations=1)))
+    yield from pursue(next_plan((yield from probe(task, s))))
 
 
 def pursue(b: Belief) -> Asking[None]:
