@@ -44,7 +44,14 @@ def test_what_counts_as_a_finding(function, args, kinds):
 
 @pytest.mark.parametrize(
     ("method", "seed"),
-    [("adaptive", 104), ("adaptive", 1025), ("paper", 171), ("paper", 323)],
+    [
+        ("adaptive", 4),
+        ("adaptive", 104),
+        ("adaptive", 1025),
+        ("paper", 171),
+        ("paper", 323),
+        ("paper", 433),
+    ],
 )
 def test_cases_that_broke_something_once(method, seed):
     watch = Watch(method)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LARGEST_EXPONENT = 700.0  # of which exp is a number
+_LARGEST_EXPONENT = 600.0  # of which exp is a number, also times a coordinate
 _ROOT_OF_SIXTH = (1.0 / 6.0) ** (1.0 / 3.0)  # the cubic one
 
 

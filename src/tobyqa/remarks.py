@@ -113,7 +113,7 @@ def effects(moves: Array, values: Array, times: Array) -> tuple[Array, Array]:
     X = np.hstack([np.ones_like(t), U, U**2, t[:, np.ptp(t, axis=0) > 0.0]])
     lengths = np.abs(X).max(axis=0)
     size = float(np.abs(values - values[0]).max())
-    if not (U.size and size > 0.0 and len(X) > X.shape[1]):
+    if not (U.size and lengths.all() and size > 0.0 and len(X) > X.shape[1]):
         return unknown, unknown.copy()
     X, y = X / lengths, (values - values[0]) / size
     inverse = np.linalg.pinv(X, rcond=_RANK)
