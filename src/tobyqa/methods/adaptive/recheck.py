@@ -42,7 +42,7 @@ def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
 
 def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
     """Rows of the readings at a place that are doubted."""
-    suspects = [suspect.row for suspect in b.doubts.suspects]
+    suspects = b.doubts.suspected
     here = [np.array_equal(b.samples.points[row], x) for row in suspects]
     return np.array(suspects, dtype=np.int64)[here]
 
@@ -102,7 +102,7 @@ def _acquitted(b: Belief) -> Belief:
 
     With all of them, once the drift depends on the place: it was that.
     """
-    suspects = [suspect.row for suspect in b.doubts.suspects]
+    suspects = b.doubts.suspected
     if b.local and suspects:
         return b.believing(*suspects)
     fine = [
@@ -202,8 +202,7 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
     """The suspects beside what the answer's fit expects there."""
     found = []
-    suspects = {row for row, _ in b.doubts.suspects}
-    for row in sorted(suspects | b.doubts.stuck):
+    for row in sorted({*b.doubts.suspected} | b.doubts.stuck):
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
         seen = _seen(b, fitted, row)
         expected = value - fitted.noise_std * seen.above
