@@ -252,7 +252,8 @@ class Belief:
 
     def wide_fit(self, centre: int) -> Fit:
         """The fit of more readings around a row, its components chosen anew."""
-        components = self.fitted.components.rescaled(self.size)
+        size = mean_axis(self.fitted.window.frame.back @ self.B)  # in those of the fit
+        components = self.fitted.components.rescaled(size)
         fitted = self.fit_around(centre, components, _WIDER)
         return self.improved(fitted, PATIENT) if self.s.likelihood else fitted
 
@@ -260,8 +261,3 @@ class Belief:
         """A fit with more likely components."""
         spread, local = self.noise.spread, self.local and self.s.local
         return improve(fitted, spread, sweeps, self.s.limits, local=local)
-
-    @property
-    def size(self) -> float:
-        """Of the region, relative to that of the fit."""
-        return mean_axis(self.fitted.window.frame.back @ self.B)
