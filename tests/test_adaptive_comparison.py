@@ -187,6 +187,19 @@ def test_a_wrong_reading_at_the_best_place_drives_no_places_apart(off, seed, whi
     assert not contrast(belief(wrong), THERE).drifts_apart
 
 
+@pytest.mark.parametrize("off", [-100.0, 100.0])
+@given(seed=seeds, slope=st.floats(-30.0, 30.0))
+def test_readings_of_one_moment_are_no_rate(off, seed, slope):
+    """Two at the best place at once, and a wrong one before them, under any drift."""
+    rng = np.random.default_rng(seed)
+    places = [THERE, HERE, THERE, HERE, HERE, THERE]
+    times = np.array([3.0, 6.0, 10.0, 26.0, 26.0, 26.0])
+    values = slope * times + NOISE * rng.normal(size=6)
+    values[1] += off * NOISE
+    samples = SampleSet.of(np.array(places), times, values)
+    assert not contrast(belief(samples, q=0.01), THERE).drifts_apart
+
+
 @trust
 @pytest.mark.parametrize("q", [0.01, 0.1, 1.0])
 def test_a_restless_drift_of_both_places_seldom_drives_them_apart(spread, q):

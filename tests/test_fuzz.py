@@ -47,6 +47,7 @@ def test_what_counts_as_a_finding(function, args, kinds):
     [
         ("adaptive", 4),
         ("adaptive", 104),
+        ("adaptive", 410),
         ("adaptive", 1025),
         ("paper", 171),
         ("paper", 323),

@@ -209,18 +209,3 @@ def test_a_covariance_that_rounding_spoiled_is_factorised_all_the_same():
     spoiled = 0.5 * (spoiled + spoiled.T)
     L = np.tril(cholesky(spoiled.copy(), np.zeros(6)))
     np.testing.assert_allclose(L @ L.T, spoiled, atol=2e-8)
-
-
-@given(st.integers(0, 10**6), st.integers(0, 2))
-def test_a_column_of_zeros_is_nothing_to_the_others(seed, place):
-    """A variable that no reading has moved yet."""
-    system = System(seed, 8, 3)
-    without = system.solved(X=np.delete(system.X, place, axis=1))
-    X = system.X.copy()
-    X[:, place] = 0.0
-    beta = system.solved(X=X).beta
-    assert abs(beta[place]) < 1e-12
-    # The noise has one degree of freedom less: all are in its units.
-    others = np.delete(beta, place)
-    scale = np.linalg.norm(without.beta) / np.linalg.norm(others)
-    np.testing.assert_allclose(others * scale, without.beta, **CLOSE)

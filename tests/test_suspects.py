@@ -237,3 +237,21 @@ def test_the_best_place_is_not_lost_by_a_doubt():
     b = doubting(belief(SampleSet.of(x, range(31), values), noise=NOISE))
     np.testing.assert_array_equal(b.best.x, x[0])
     assert b.rows_at(b.best.x).size == 1
+
+
+@given(late=st.integers(0, 25), guests=st.integers(0, 2), off=st.sampled_from([-1, 1]))
+def test_a_wrong_reading_at_the_start_is_denied_whatever_came_before_it(
+    late, guests, off
+):
+    """With several out the start may come late; from_data begins at an old reading."""
+    rng = np.random.default_rng(0)
+    x = np.vstack([rng.uniform(-1.0, 1.0, size=(30, 2)), np.zeros((guests, 2))])
+    x = np.insert(x, [late, 26], np.zeros(2), axis=0)
+    values = np.sum(x**2, axis=1) + NOISE * rng.normal(size=len(x))
+    values[late] += 100.0 * off * NOISE
+    samples = SampleSet.empty(2)
+    for k, place in enumerate(x):
+        is_guest = k >= len(x) - guests
+        samples = samples.append(place, k, values[k], math.nan, asked=not is_guest)
+    b = doubting(belief(samples, noise=NOISE, centre=10))
+    assert [suspect.row for suspect in b.doubts.suspects] == [late]

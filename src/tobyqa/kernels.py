@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LARGEST_EXPONENT = 600.0  # of which exp is a number, also times a coordinate
+_LARGEST_EXPONENT = 600.0  # of which exp is a number, also times a length
 _ROOT_OF_SIXTH = (1.0 / 6.0) ** (1.0 / 3.0)  # the cubic one
 
 
@@ -61,10 +61,10 @@ def damped_powell_variance(squares: Array, length: float) -> Array:
 def damped_powell_slopes(u: Array, V: Array, far: Array, length: float) -> Array:
     """Derivatives of `damped_powell` along u, at u and each row of V, (n, m)."""
     z = np.minimum(V @ u * length**-2, _LARGEST_EXPONENT)
-    slope = np.expm1(z)  # of phi
+    slope = np.expm1(z) * far  # of phi; damped at once, or it overflows far out
     near = math.exp(-0.5 * float(u @ u) * length**-2)
-    bent = V.T * slope - np.multiply.outer(u, slope - z)
-    return np.asarray(length**2 * near * far * bent)
+    bent = V.T * slope - np.multiply.outer(u, slope - z * far)
+    return np.asarray(length**2 * near * bent)
 
 
 def damped_powell_curvatures(

@@ -202,7 +202,7 @@ def _add_by_hand(commands: Any) -> None:
     _add_json(give_up)
 
     undo = _add(
-        commands, "undo", byhand.undo, "withdraw the latest reading or change",
+        commands, "undo", byhand.undo, "withdraw the latest reading, failure or change",
         "undo run.jsonl",
     )  # fmt: skip
     _add_file(undo)

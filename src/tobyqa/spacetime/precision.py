@@ -29,6 +29,7 @@ from ..scaling import norm
 from .face import Face, lowest
 from .fit import Fit
 from .strange import freedom
+from .window import FARTHEST
 
 Array = NDArray[np.float64]
 
@@ -95,12 +96,15 @@ def precision(
     is right they differ by about its error; where they differ by more it is not.
     """
     face = lowest(fitted, area)
+    unknown = _unknown(fitted.window.frame.B, face.ways)
+    if norm(face.u) > FARTHEST:  # the allowed area is as far from the readings
+        return Precision(face.u, unknown, None)
     known = _by_fit(face, refined(face, area), spread)
     if known.open_way is not None or not face.Z.size:
         return known
     if _is_steady(face, known.u) and not _moves(face, known, minima):
         return known
-    return replace(known, covariance=_unknown(fitted.window.frame.B, face.ways))
+    return replace(known, covariance=unknown)
 
 
 def _by_fit(face: Face, u: Array, spread: float) -> Precision:

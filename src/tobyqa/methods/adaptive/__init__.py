@@ -39,9 +39,9 @@ class Adaptive(Options):
     """Method ``adaptive``: the default; its ablations are field values.
 
     A fit costs O(m^3) for a window of m readings, about `window` at the most (for the
-    answer up to four times as many), and memory O(m^2 + n^2); a quadratic has
-    (n + 1)(n + 2) / 2 coefficients, so from n = 31 on the window holds fewer readings
-    than that and the curvature is known only in part.
+    answer up to four times as many, but not more than 1000), and memory O(m^2 + n^2); a
+    quadratic has (n + 1)(n + 2) / 2 coefficients, so from n = 31 on the window holds
+    fewer readings than that and the curvature is known only in part.
     """
 
     RETIRED: ClassVar[frozenset[str]] = frozenset(

@@ -84,8 +84,13 @@ def _rests_on_one(b: Belief, here: Rows, there: Rows) -> bool:
 
     That one may be wrong. The rival has seldom more readings than a rate takes.
     """
+    times = b.samples.times
     others = (here[here != row] for row in here)
-    return not all(_is_sure(_lines(b, rows, there), _STILL) for rows in others)
+    return not all(
+        # Readings of one moment have no rate, whatever is made of them.
+        np.ptp(times[rows]) > 0.0 and _is_sure(_lines(b, rows, there), _STILL)
+        for rows in others
+    )
 
 
 def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:

@@ -93,7 +93,11 @@ def _compared(b: Belief, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     points = b.samples.points
     places = [x.tobytes() for x in points + 0.0]  # one zero, whatever its sign
     readings = Counter(places)
-    readings[places[0]] -= 1
+    # In flight it is not always the first that is back; old readings may be there too.
+    starts = b.samples.rows_at(b.task.x0)
+    start = int(starts[0]) if starts.size else 0  # as it could be set
+    asked = b.samples.asked[b.samples.rows_at(points[start])]
+    readings[places[start]] = int(np.count_nonzero(asked)) - 1
     return np.array([readings[places[row]] >= 2 for row in rows], dtype=bool)
 
 
