@@ -94,7 +94,7 @@ def test_no_point_becomes_the_centre_that_the_drift_evidence_denies(
     readings = Readings(seed, m=40, stated=stated)
     fitted = fit(window_of(readings.samples()), components, 1.0)
     noise = Noise(NOISE, NOISE, BELIEVED)
-    row = best_row(fitted, seen, noise, cautious=cautious)
+    row = best_row(fitted, seen, noise, cautious=cautious, area=None)
     window, centre = fitted.window, fitted.window.centre
     if row == centre:
         return
@@ -116,7 +116,7 @@ def test_the_centre_is_blind_to_affine_drift(beta, seed):
     still = fit(window_of(readings.samples()), CURVED, 1.0)
     noise = Noise(NOISE, NOISE, BELIEVED)
     rows = [
-        best_row(one, Evidence(slope, 0.01), noise, cautious=True)
+        best_row(one, Evidence(slope, 0.01), noise, cautious=True, area=None)
         for one, slope in ((fitted, beta), (still, 0.0))
     ]
     assert rows[0] == rows[1]
@@ -136,7 +136,9 @@ def test_the_centre_moves_to_a_lower_place_only_if_that_is_known(times_seen, is_
     lower = np.where(points[:, 0] == 0.9, -8.0, 0.0)
     readings = NOISE * (lower + rng.standard_normal(len(points)))
     fitted = fit(one_each(points, readings), Components(3.0, 1.5, 3.0), spread=1e-3)
-    row = best_row(fitted, ANYTHING, Noise(NOISE, NOISE, 1e-3), cautious=True)
+    row = best_row(
+        fitted, ANYTHING, Noise(NOISE, NOISE, 1e-3), cautious=True, area=None
+    )
     assert (points[row, 0] == 0.9) == is_taken
 
 
@@ -155,7 +157,7 @@ def test_a_fit_that_explains_nothing_gives_local_drift_no_credit(louder, is_take
     components = Components(1.0, 1.4, -2.0, 1.0).rescaled(1.0, louder)
     fitted = fit(window, components, spread=100.0)
     noise = Noise(louder * NOISE, louder * NOISE, BELIEVED)
-    row = best_row(fitted, ANYTHING, noise, cautious=True)
+    row = best_row(fitted, ANYTHING, noise, cautious=True, area=None)
     assert (points[row, 0] > 0.0) == is_taken
 
 

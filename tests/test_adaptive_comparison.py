@@ -291,7 +291,7 @@ def after_comparison(ahead, *, local=False, at_rival=True, rate=0.0):
 def test_the_lower_place_is_the_best_one_from_now_on(local, ahead, winner, at_rival):
     """Where drift is local by late readings only if sure: the sign would be chance."""
     b = after_comparison(ahead, local=local, at_rival=at_rival)
-    after, goes_back = decided(b, THERE)
+    after, goes_back = decided(b, THERE, is_centre=at_rival)
     np.testing.assert_array_equal(after.best.x, winner)
     is_new = winner is THERE
     # The region that belongs to the place: the centre's is the one of now.
@@ -309,7 +309,7 @@ def test_the_lower_place_is_the_best_one_from_now_on(local, ahead, winner, at_ri
 def test_a_place_that_has_lost_and_drifts_in_its_own_way_is_put_aside(at_rival):
     """It is in no fit from then on, whoever has won: it would bend them all."""
     b = after_comparison(-20.0, at_rival=at_rival, rate=4.0)
-    after, goes_there = decided(b, THERE)
+    after, goes_there = decided(b, THERE, is_centre=at_rival)
     assert after.local
     np.testing.assert_array_equal(after.best.x, THERE)
     np.testing.assert_array_equal(after.aside, [HERE])

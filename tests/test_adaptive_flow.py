@@ -222,6 +222,19 @@ def test_a_comparison_measures_here_there_and_here_again(between, heard):
     np.testing.assert_array_equal(run.belief.B, run.before.B)
 
 
+@pytest.mark.parametrize("doubted", range(3))
+def test_only_the_place_of_a_doubted_reading_is_measured_again_for_that(doubted):
+    """The other places of the comparison are asked for by what they are."""
+    run, reasons = Compared(), []
+    for k in range(4):
+        reasons.append(run.plan.why)
+        run.hear(1e6 if k == doubted else 2.0)
+    wanted = [Why.COMPARISON] * 3
+    wanted.insert(doubted + 1, Why.RECHECK)
+    assert reasons == wanted
+    assert run.is_complete
+
+
 @pytest.mark.parametrize("heard", range(3))
 def test_a_comparison_ends_where_a_place_cannot_be_measured(heard):
     run = Compared()

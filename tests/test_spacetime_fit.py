@@ -103,7 +103,7 @@ def test_gradient_and_curvature_have_the_posterior_of_small_differences(
     same(fitted.gradient_covariance, V, 1e-4)
     e, Q = fitted.eigen
     same((Q * e) @ Q.T, fitted.hessian)
-    for value, variance, v in zip(e, fitted.eigen_variances, Q.T, strict=True):
+    for value, variance, v in zip(e, fitted.curvature_variances(Q), Q.T, strict=True):
         ends = np.array([h * v, -h * v, 0.0 * v])
         mean, V = dense.of([1.0, 1.0, -2.0], ends, np.full(3, start))
         same(value, mean[0] / h**2, 1e-3)
@@ -118,12 +118,14 @@ def test_the_drift_has_the_posterior_of_readings_at_the_centre(components, seed)
     times = np.append(np.random.default_rng(seed).uniform(0.0, 24.0, 3), now)
     weights = np.eye(4) - np.eye(4)[-1]
     mean, V = dense.of(weights, np.zeros((4, 2)), times)
-    same(fitted.drift_curve(times), (mean, np.sqrt(np.maximum(V.diagonal(), 0.0))))
+    std = np.sqrt(np.maximum(V.diagonal(), 0.0))
+    newest = fitted.window.times[-1:]
+    same(fitted.drift_since(times, newest), (mean, std))
     ends = np.array([now + h, now - h])
     mean, V = dense.of([0.5 / h, -0.5 / h], np.zeros((2, 2)), ends)
     same(fitted.drift_rate(), (mean[0], math.sqrt(V[0, 0])), 1e-3)
     assert fitted.drift[-1] == 0.0
-    same(fitted.drift_curve(fitted.window.times)[0], fitted.drift)
+    same(fitted.drift_since(fitted.window.times, newest)[0], fitted.drift)
 
 
 @either_drift

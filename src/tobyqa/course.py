@@ -15,7 +15,7 @@ from .changed_setup import held, is_seen, without
 from .changes import AMENDMENTS, CHANGES, fixed_after
 from .counting import READINGS, Event
 from .places import Places
-from .rows import Row, amended, observation
+from .rows import Row, amended, observation, values_at
 from .sent import Sent, Told
 from .setup import Setup
 from .state import Flight, Observation, Proposal, Standing, Why
@@ -74,9 +74,9 @@ class Course:
     def question(self) -> Question:
         """Where to measure next, and what for."""
         own = self._question
-        if not self._waiting:
-            return own._replace(why=own.why or self.proposal.why)
         own = own._replace(why=own.why or self.proposal.why)
+        if not self._waiting:
+            return own
         proposal = None if self._trial in self._waiting else self.proposal
         if self._border.is_alarmed or (proposal is not None and not own.is_own):
             return own  # nothing else until somebody is there
@@ -98,9 +98,7 @@ class Course:
         alarms = self._border.alarms
         if alarms == 0:
             return False
-        safe = self._border.allowed.safe.x
-        back = (out for out in self._waiting.values() if out.is_back)
-        return sum(np.array_equal(out.x, safe) for out in back) >= alarms
+        return waiting.going_back(self._waiting, self._border.allowed.safe.x) >= alarms
 
     @property
     def is_exhausted(self) -> bool:
@@ -211,11 +209,11 @@ class Course:
         elif event["event"] in AMENDMENTS:
             self._amend(event["row"], event.get("value", math.nan))
         elif event["event"] in ("fix", "free"):
-            self._fixed = fixed_after(self._fixed, event)
-            self._fix()
+            self._fix(fixed_after(self._fixed, event))
 
-    def _fix(self) -> None:
+    def _fix(self, fixed: dict[str, float]) -> None:
         """Keep the model, if the method can; else it is a search of the others only."""
+        self._fixed = fixed
         centre = self._centre()
         setup = held(self._first, self.setup, self._fixed)
         if setup is None or not self._continue(setup):
@@ -230,19 +228,16 @@ class Course:
             self._heard.remove(row)
         value = self.setup.space.value_to_search(value)
         self._sent.amend(row, value)
-        self._move_border(self._amended_border(row), is_heard=True)
+        x = self.rows[row].seen.x
+        is_latest = all(later.seen.failed for later in self.rows[row + 1 :])
+        there = values_at(self.rows, x)
+        border = self._border.amended(x, there, is_there=is_latest)
+        self._move_border(border, is_heard=True)
         if (place := self._sent.place_of(row)) is not None:
             setup, border = self._bordered(self.setup)
             search = setup.searcher.amended(setup.task, self.state, place, value)
             if not self._go_on(setup, border, search):
                 self._repeat(setup)
-
-    def _amended_border(self, row: int) -> Border:
-        """With what is known by now of the place of a row."""
-        x = self.rows[row].seen.x
-        there = [r.seen.value for r in self.rows if np.array_equal(r.seen.x, x)]
-        is_latest = all(later.seen.failed for later in self.rows[row + 1 :])
-        return self._border.amended(x, there, is_there=is_latest)
 
     def _move_border(self, border: Border, *, is_heard: bool) -> None:
         """Within what a reading beyond the limit has left, or a better one has given
@@ -262,11 +257,12 @@ class Course:
 
     def _go_on(self, setup: Setup, border: Border, search: Search | None) -> bool:
         """Go on with this search, if there is one."""
-        if search is not None:
-            self._border = border
-            self._start(setup, search)
-            self._recognise()
-        return search is not None
+        if search is None:
+            return False
+        self._border = border
+        self._start(setup, search)
+        self._recognise()
+        return True
 
     def _repeat(self, setup: Setup) -> None:
         """Begin again, and send all that was sent, as it is known by now.
@@ -297,9 +293,8 @@ class Course:
     def _bordered(self, setup: Setup) -> tuple[Setup, Border]:
         """The setup within all that is not allowed any more."""
         border = self._border.within(setup.space)
-        return replace(
-            setup, task=replace(setup.task, area=border.allowed.area)
-        ), border
+        task = replace(setup.task, area=border.allowed.area)
+        return replace(setup, task=task), border
 
     def _begin(self, setup: Setup) -> None:
         z0 = setup.task.x0

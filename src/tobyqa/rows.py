@@ -44,6 +44,11 @@ def amended(row: Row, value: float) -> Row:
     return row._replace(seen=replace(row.seen, value=value))
 
 
+def values_at(rows: Sequence[Row], x: Array) -> list[float]:
+    """What was read at a point, as it is known by now."""
+    return [row.seen.value for row in rows if np.array_equal(row.seen.x, x)]
+
+
 def history(rows: Sequence[Row], n: int) -> History:
     """The rows as arrays, for `n` variables."""
     seen = [row.seen for row in rows]

@@ -77,6 +77,11 @@ def is_taken(waiting: Waiting, x: Array) -> bool:
     return any(np.array_equal(out.x, x) for out in waiting.values())
 
 
+def going_back(waiting: Waiting, safe: Array) -> int:
+    """How many of them are at the safe place because of an alarm."""
+    return sum(out.is_back and np.array_equal(out.x, safe) for out in waiting.values())
+
+
 def is_same_place(x: Array, y: Array, x0: Array) -> bool:
     """Whether a trial in the log is what the method proposes now.
 

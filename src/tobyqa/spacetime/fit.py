@@ -99,11 +99,6 @@ class Fit:
         e, Q = np.linalg.eigh(self.hessian)
         return e, Q
 
-    @cached_property
-    def eigen_variances(self) -> Array:
-        """Posterior variances of the Hessian's eigenvalues, by its eigenvectors."""
-        return self.curvature_variances(self.eigen[1])
-
     def curvature_variances(self, Q: Array) -> Array:
         """Posterior variance of q'Hq for each column q of Q."""
         k = self._a2 * self._damping * (Q.T @ self.window.U.T) ** 2
@@ -221,10 +216,6 @@ class Fit:
         slope = clock.theta(np.array([clock.now + clock.spacing]))
         rate, error = self._of_time(*self._drift.rate(self.window), slope)
         return float(rate[0]) / clock.spacing, float(error[0]) / clock.spacing
-
-    def drift_curve(self, time: Array) -> tuple[Array, Array]:
-        """Drift between `time` and now, and its standard error."""
-        return self.drift_since(time, self.window.times[-1:])
 
     def drift_since(self, time: Array, then: Array) -> tuple[Array, Array]:
         """Drift between `then`, one time, and others, and its standard error."""

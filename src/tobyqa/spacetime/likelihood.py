@@ -197,8 +197,7 @@ def _with_local_drift(fitted: Fit, spread: float) -> Fit:
     guesses = [math.log(size / grown) for size in _LOCAL]
     if chosen.interacts:
         guesses = [-math.inf]
-    trials = [fit(fitted.window, replace(chosen, log_b=b), spread) for b in guesses]
-    return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
+    return _likeliest(fitted, [replace(chosen, log_b=b) for b in guesses], spread)
 
 
 def _with_jumps(fitted: Fit, spread: float) -> Fit:
@@ -215,6 +214,11 @@ def _with_jumps(fitted: Fit, spread: float) -> Fit:
         if jump is not None and len(now) < _MOST_JUMPS:
             calm = min(chosen.log_q, _STEADY if chosen.walks else _CALM)
             others += [replace(seen.components, log_q=calm, jumps=(*now, jump))]
+    return _likeliest(fitted, others, spread)
+
+
+def _likeliest(fitted: Fit, others: list[Components], spread: float) -> Fit:
+    """The fit, or the same with other components if one of them is likelier."""
     trials = [fit(fitted.window, other, spread) for other in others]
     return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
 

@@ -50,18 +50,12 @@ def freedom(fitted: Fit, spread: float) -> float:
     return max(1.0, float(m - p)) + 2.0 / spread**2
 
 
-def of_newest(
-    fitted: Fit, y: float, own: float, mean: float, v: float, spread: float
-) -> float:
-    """Of a reading `y` in the window's units, of variance `own`, that is in no fit yet.
-
-    `mean` and `v` are what the fit expects, without the reading's own noise.
-    """
-    e = y / math.sqrt(fitted.nu) - mean
+def of_newest(fitted: Fit, e: float, v: float, spread: float) -> float:
+    """Of a reading that is in no fit yet."""
     w = max(float(np.ptp(fitted.steady)), abs(e))
-    if _is_vague(v + own, w):
+    if _is_vague(v, w):
         return -math.inf
-    return strangeness(e, v + own, freedom(fitted, spread), w)
+    return strangeness(e, v, freedom(fitted, spread), w)
 
 
 def strangest(

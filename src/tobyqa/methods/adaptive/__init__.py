@@ -31,6 +31,7 @@ from .recheck import doubtful
 from .search import search
 
 Array = NDArray[np.float64]
+_Known = State[Any] | Belief  # a state until the probe is complete
 
 
 @dataclass(frozen=True)
@@ -53,48 +54,44 @@ class Adaptive(Options):
 
     def begin(
         self, task: Task
-    ) -> Generator[tuple[Proposal, State[Any] | Belief], Observation | None, None]:
+    ) -> Generator[tuple[Proposal, _Known], Observation | None, None]:
         """The search as a generator: yields proposals, is sent observations."""
         if task.radius is None:
             task = replace(task, radius=self.radius)
         return search(task, self)
 
     def continued(
-        self, task: Task, belief: State[Any] | Belief
+        self, task: Task, belief: _Known
     ) -> Generator[tuple[Proposal, Belief], Observation | None, None] | None:
         """The search from a belief on, with another task."""
-        if isinstance(belief, State):  # the probe is not complete
+        if isinstance(belief, State):
             return None
         return changed(replace(task, radius=belief.task.radius), belief)
 
     def amended(
-        self, task: Task, belief: State[Any] | Belief, place: int, value: float
+        self, task: Task, belief: _Known, place: int, value: float
     ) -> Generator[tuple[Proposal, Belief], Observation | None, None] | None:
         """The search from a belief on, made anew with another reading in its table."""
-        if isinstance(belief, State):  # the probe is not complete
-            return None
-        known = amended(belief, place, value)
-        if known is None:
-            return None
-        return changed(replace(task, radius=known.task.radius), known)
+        known = None if isinstance(belief, State) else amended(belief, place, value)
+        return None if known is None else self.continued(task, known)
 
     def further(
         self,
-        belief: State[Any] | Belief,
+        belief: _Known,
         proposal: Proposal | None,
         waiting: tuple[Array, ...],
     ) -> Proposal:
         """What is worth most beside the trials that are out."""
-        if isinstance(belief, State):  # the probe is not complete
+        if isinstance(belief, State):
             return first_further(belief, self, proposal, waiting)
         return further(belief, proposal, waiting)
 
-    def estimate(self, belief: State[Any] | Belief, *, quick: bool = False) -> Estimate:
+    def estimate(self, belief: _Known, *, quick: bool = False) -> Estimate:
         """The best point by all that was seen; `quick`: by the search's own fit.
 
         Its values are those of the time of the newest reading it is made of.
         """
-        if isinstance(belief, State):  # the probe is not complete
+        if isinstance(belief, State):
             return first_readings(belief)
         area, spread = belief.task.area, belief.noise.spread
         if quick:
@@ -107,8 +104,5 @@ class Adaptive(Options):
             calm = calmest(fitted, spread, self.limits)
         known = precision(at_worst, area, spread, belief.minima)
         estimate = in_user_units(fitted, u, known, calm, spread)
-        return replace(
-            estimate,
-            drift_is_local=belief.local,
-            doubtful=doubtful(belief, fitted),
-        )
+        doubts = doubtful(belief, fitted)
+        return replace(estimate, drift_is_local=belief.local, doubtful=doubts)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...result import Status
 from ...samples import SampleSet
-from ...spacetime.components import Components
 from ...spacetime.likelihood import start_components
 from .belief import PATIENT, TO_SPARE, Belief
 from .centre import Evidence, witness
@@ -67,11 +66,11 @@ def _noise(b: Belief, row: int) -> Noise:
     if b.noise.is_stated:
         return replace(b.noise, spread=BELIEVED)
     first = probe_length(b.task.x0.size)
-    asked = np.flatnonzero(b.samples.asked)[:first]
-    if row not in asked:
-        return b.noise
-    known = np.setdiff1d(asked, b.doubts.rows)
     samples = b.samples
+    asked = np.flatnonzero(samples.asked)[:first]
+    known = np.setdiff1d(asked, b.doubts.rows)
+    if row not in asked or not known.size:
+        return b.noise
     probe = SampleSet.of(
         samples.points[known],
         samples.times[known],
@@ -80,14 +79,13 @@ def _noise(b: Belief, row: int) -> Noise:
     )
     starts = probe.rows_at(b.task.x0)
     old, new = (int(starts[0]), int(starts[-1])) if starts.size else (0, 0)
-    return noise_of_probe(b.task, probe, old, new) if known.size else b.noise
+    return noise_of_probe(b.task, probe, old, new)
 
 
 def _fitted(b: Belief) -> Belief:
     """With a fit made anew, and its components searched from the beginning."""
-    fitted = b.fit_around(b.centre, b.fitted.components)
+    fitted = b.refitted().fitted
     if b.s.likelihood:
-        start: Components = start_components(fitted.window, b.s.limits)
+        start = start_components(fitted.window, b.s.limits)
         fitted = b.improved(b.fit_around(b.centre, start), PATIENT)
-    noise = b.noise.after(fitted.nu, doubts=b.s.doubt)
-    return replace(b, fitted=fitted, noise=noise)
+    return b.with_fit(fitted)

@@ -73,14 +73,6 @@ def _latest(b: Belief) -> _Answer:
     return wide, recommended(wide, b.noise, b.task.area)
 
 
-def _value(answer: _Answer, time: float) -> tuple[float, float]:
-    """What would be read there, and its standard error, in the user's units."""
-    fitted, u = answer
-    value, variance = fitted.predicted(fitted.reading(u, time))
-    scale = fitted.noise_std
-    return fitted.window.frame.level + scale * value, scale * math.sqrt(variance)
-
-
 def safer(judge: Fit, answers: list[_Answer]) -> _Answer:
     """The answer that is lowest at worst, two standard errors up, by one fit."""
     U = judge.window.frame.u(np.array([_point(answer) for answer in answers]))
@@ -110,16 +102,16 @@ def in_user_units(
     x_cov = known.covariance + np.multiply.outer(apart, apart)
     now = float(window.times[-1])
     times = np.linspace(window.frame.clock.times[0], now, CURVE_POINTS)
-    drift, drift_std = fitted.drift_curve(times)
+    drift, drift_std = fitted.drift_since(times, window.times[-1:])
     rate, rate_std = calm.drift_rate()
-    value, value_std = _value((fitted, u), now)
+    value, variance = fitted.predicted(fitted.reading(u, now))
     return Estimate(
         x=window.frame.point(u),
         x_std=np.sqrt(x_cov.diagonal()),
         x_cov=x_cov,
         t=now,
-        fun=value,
-        fun_std=value_std,
+        fun=window.frame.level + scale * value,
+        fun_std=scale * math.sqrt(variance),
         jac=scale * (back.T @ fitted.slope_at(u)),
         hess=scale * (back.T @ fitted.curvature_at(u) @ back),
         drift_rate=calm.noise_std * rate,

@@ -180,11 +180,12 @@ class Belief:
         if not self.doubts.affords(row):
             return self.doubts
         y, own = fitted.window.frame.reading(samples, row)
-        strange = of_newest(fitted, y, own, *expected, self.noise.spread)
-        below, flatters = expected[0] - y / math.sqrt(fitted.nu), False
-        if below > 0.0:
+        mean, variance = expected
+        above, flatters = y / math.sqrt(fitted.nu) - mean, False
+        strange = of_newest(fitted, above, variance + own, self.noise.spread)
+        if above < 0.0:
             smooth = fitted.smooth
-            fall = float(fitted.falls(u[None])[0]) + below
+            fall = float(fitted.falls(u[None])[0]) - above
             flatters = bool(fall > smooth[fitted.window.centre] - smooth.min())
         return self.doubts.after(row, strange, flatters=flatters)
 
@@ -237,12 +238,22 @@ class Belief:
 
     def believing(self, *rows: int) -> Belief:
         """With readings in the fit that were left out of it."""
-        b = replace(self, doubts=self.doubts.without(*rows))
-        return replace(b, fitted=b.fit_around(b.centre, b.fitted.components))
+        return replace(self, doubts=self.doubts.without(*rows)).refitted()
+
+    def refitted(self) -> Belief:
+        """With a fit made anew, of the same components."""
+        fitted = self.fit_around(self.centre, self.fitted.components)
+        return replace(self, fitted=fitted)
+
+    def with_fit(self, fitted: Fit) -> Belief:
+        """With a fit whose components were searched, and what it says of the noise."""
+        noise = self.noise.after(fitted.nu, doubts=self.s.doubt)
+        return replace(self, fitted=fitted, noise=noise)
 
     def wide_fit(self, centre: int) -> Fit:
         """The fit of more readings around a row, its components chosen anew."""
-        components = self.fitted.components.rescaled(self.size)
+        size = mean_axis(self.fitted.window.frame.back @ self.B)  # in those of the fit
+        components = self.fitted.components.rescaled(size)
         fitted = self.fit_around(centre, components, _WIDER)
         return self.improved(fitted, PATIENT) if self.s.likelihood else fitted
 
@@ -250,8 +261,3 @@ class Belief:
         """A fit with more likely components."""
         spread, local = self.noise.spread, self.local and self.s.local
         return improve(fitted, spread, sweeps, self.s.limits, local=local)
-
-    @property
-    def size(self) -> float:
-        """Of the region, relative to that of the fit."""
-        return mean_axis(self.fitted.window.frame.back @ self.B)

@@ -30,9 +30,9 @@ from .region import (
 _MOST_FAILED = 50  # further points that are remembered
 
 
-def is_beside(reading: Observation | None) -> bool:
+def is_beside(reading: Observation) -> bool:
     """Whether a reading is one that the search may have gone on without."""
-    return reading is not None and reading.flight is not None and not reading.answers
+    return reading.flight is not None and not reading.answers
 
 
 def after_failure(b: Belief, reading: Observation) -> Belief:
@@ -46,10 +46,9 @@ def resized_beside(b: Belief, before: Fit, reading: Observation) -> Belief:
     `before`: the fit just before it.
     """
     flight = reading.flight
-    then = None if flight is None else flight.standing
-    if flight is None or not isinstance(then, Belief):
+    if flight is None or not isinstance(flight.standing, Belief):
         return b
-    change = _size_change(b, before, then, flight.proposal.why)
+    change = _size_change(b, before, flight.standing, flight.proposal.why)
     return b if change == 1.0 else resized(b, change)
 
 

@@ -68,7 +68,7 @@ def best_row(
     noise: Noise,
     *,
     cautious: bool,
-    area: Polyhedron | None = None,
+    area: Polyhedron | None,
 ) -> int:
     """The row in the region that is lowest and that the readings do not deny.
 

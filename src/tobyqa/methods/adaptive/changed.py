@@ -9,7 +9,8 @@ from ...state import Task
 from .belief import Asking, Belief, Place, Plan
 from .noise import BELIEVED, Noise
 from .plan import credited_noise, next_plan
-from .search import answered, pursue
+from .recheck import is_doubted
+from .search import measure, pursue
 
 
 def changed(task: Task, b: Belief) -> Asking[None]:
@@ -46,6 +47,14 @@ def _arrive(b: Belief) -> Asking[Belief]:
     if area is None or area.holds(b.centre_point[None])[0]:
         return replace(b, best=best)
     b = replace(b, plan=Plan(area.nearest(b.centre_point), explores=False))
-    b, _ = yield from answered(b)
-    b = replace(b, centre=b.newest, best=Place(b.samples.points[-1], b.B))
-    return replace(b, fitted=b.fit_around(b.newest, b.fitted.components), accepted=True)
+    b = yield from _answered(b)
+    best = Place(b.samples.points[-1], b.B)
+    return replace(b, centre=b.newest, best=best, accepted=True).refitted()
+
+
+def _answered(b: Belief) -> Asking[Belief]:
+    """After readings up to one that answers the plan, or cannot be taken."""
+    while True:
+        b, reading = yield from measure(b)
+        if reading is None or (reading.answers and not is_doubted(b)):
+            return b

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ... import gls
 from ...kernels import integrated_wiener
+from ...spacetime.clock import LONGEST_TIME
 from ...spacetime.window import Rows, relative_variances
 from .belief import Belief
 from .noise import BELIEVED, credible_noise, digits
@@ -27,7 +28,6 @@ Array = NDArray[np.float64]
 
 _SURE = 5.0  # standard errors of a difference between two rates
 _STILL = 3.0  # and without any one reading
-_LONGEST = 1e30  # spacings
 _RESTLESS = (0.02, 0.14, 1.0, 7.0, 30.0)  # drifts, per spacing
 _ANYTHING = 1e12  # variance of the wandering, in noise units, beyond which all is open
 
@@ -53,7 +53,7 @@ def contrast(b: Belief, rival: Array) -> Lead:
     times = b.samples.times
     if all(np.ptp(times[rows]) > 0.0 for rows in (here, there)):
         lines = _lines(b, here, there)
-        drifts_apart = _is_sure(lines) and not _rests_on_one(b, here, there)
+        drifts_apart = _is_sure(lines, _SURE) and not _rests_on_one(b, here, there)
         if b.local or drifts_apart:
             return Lead(*_errors(lines, [-1.0, 1.0, 0.0, 0.0]), drifts_apart)
     here, there = here[-2:], there[-1:]
@@ -64,11 +64,11 @@ def contrast(b: Belief, rival: Array) -> Lead:
     at, t = _columns(b, here, there, first)
     q = math.exp(b.fitted.components.log_q)
     X = np.column_stack([at, t / max(float(t.max()), 1e-300)])
-    levels = _solved(b, np.append(here, there), X, q, t, noise, BELIEVED)
+    levels = _solved(b, np.append(here, there), X, q, t, noise)
     return Lead(*_errors(levels, [-1.0, 1.0, 0.0]))
 
 
-def _is_sure(lines: gls.Solution, errors: float = _SURE) -> bool:
+def _is_sure(lines: gls.Solution, errors: float) -> bool:
     """Whether a difference of rates is none by chance, nor by a drift that is no line.
 
     The noise is what it is said to be, or more, if the lines leave more over.
@@ -108,7 +108,7 @@ def _lines(b: Belief, here: Rows, there: Rows) -> gls.Solution:
     noise = max(known, rounding)
     least = math.exp(b.fitted.components.log_q)
     solutions = [
-        _solved(b, rows, X, q, t - t.min(), noise, BELIEVED)
+        _solved(b, rows, X, q, t - t.min(), noise)
         for q in (least, *(q for q in _RESTLESS if q > least))
     ]
     return min(solutions, key=lambda solution: solution.criterion)
@@ -118,20 +118,20 @@ def _columns(b: Belief, here: Rows, there: Rows, since: float) -> tuple[Array, A
     """Which readings are where, (m, 2), and their times, in spacings."""
     at = np.zeros((here.size + there.size, 2))
     at[: here.size, 0] = at[here.size :, 1] = 1.0
-    longest = _LONGEST * b.spacing
+    longest = LONGEST_TIME * b.spacing
     t = b.samples.times[np.append(here, there)] - since
     return at, np.clip(t, -longest, longest) / b.spacing
 
 
 def _solved(
-    b: Belief, rows: Rows, X: Array, q: float, t: Array, noise: float, spread: float
+    b: Belief, rows: Rows, X: Array, q: float, t: Array, noise: float
 ) -> gls.Solution:
     y = (b.samples.values[rows] - b.samples.values[rows[0]]) / noise
     own = relative_variances(b.samples.sigmas[rows], noise)
     # In units of the whole time: a pause of weeks must not cost the digits.
     whole = max(float(t.max()), 1e-300)
     K = min((q * whole**1.5) ** 2, _ANYTHING) * integrated_wiener(t / whole)
-    solution = gls.solve(K, own, np.asfortranarray(X), y, spread)
+    solution = gls.solve(K, own, np.asfortranarray(X), y, BELIEVED)
     assert solution is not None
     return solution
 

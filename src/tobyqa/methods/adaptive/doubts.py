@@ -41,8 +41,12 @@ class Doubts:
     @property
     def rows(self) -> list[int]:
         """Those that are in no fit."""
-        suspects = {suspect.row for suspect in self.suspects}
-        return sorted(suspects | self.withdrawn | self.stuck)
+        return sorted({*self.suspected} | self.withdrawn | self.stuck)
+
+    @property
+    def suspected(self) -> list[int]:
+        """Rows of the suspects, in the order in which they became that."""
+        return [suspect.row for suspect in self.suspects]
 
     def affords(self, readings: int) -> bool:
         """Whether one more doubt may turn out to be in vain."""
@@ -70,15 +74,13 @@ class Doubts:
 
     def settled(self, row: int, *, is_right: bool) -> Doubts:
         """Once the user has said what there is to say of a row."""
-        row_only = {row}
+        right, withdrawn = self.right - {row}, self.withdrawn - {row}
         return replace(
             self,
             suspects=tuple(s for s in self.suspects if s.row != row),
-            right=self.right | row_only if is_right else self.right - row_only,
-            stuck=self.stuck - row_only,
-            withdrawn=self.withdrawn - row_only
-            if is_right
-            else self.withdrawn | row_only,
+            right=right | {row} if is_right else right,
+            stuck=self.stuck - {row},
+            withdrawn=withdrawn if is_right else withdrawn | {row},
         )
 
     def without(self, *rows: int) -> Doubts:

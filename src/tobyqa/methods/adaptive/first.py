@@ -35,13 +35,9 @@ def probe_length(n: int) -> int:
     return n + _STARTS
 
 
-def ordered_ways(task: Task, s: Options) -> Array:
-    """From x0 to the other first points, in the order in which they are taken."""
-    return _sides(task, s)[0]
-
-
-def _sides(task: Task, s: Options) -> tuple[Array, Array]:
-    """A way for each variable, in that order, and the ways to the other sides.
+def ordered_ways(task: Task, s: Options) -> tuple[Array, Array]:
+    """From x0 to the first points, one for each variable, in the order in which they
+    are taken, and the ways to the other sides.
 
     The longer one where limits leave less room on one side, else by chance.
     """
@@ -93,7 +89,7 @@ def first_further(
         return proposal
     task, samples = state.task, state.samples
     points = np.array([*samples.points[samples.asked], *waiting])
-    ways, others = _sides(task, s)
+    ways, others = ordered_ways(task, s)
     k = first_missing(task, ways, points)
     if k is not None:
         nearer = failures_at(task.x0, ways, state.failed, k)

@@ -25,6 +25,7 @@ from ...spacetime.imagined import gradient_covariance_with
 from ...spacetime.window import FARTHEST
 from ...state import Proposal, Why
 from .belief import Belief
+from .plan import sideways
 
 Array = NDArray[np.float64]
 Waiting = tuple[Array, ...]
@@ -45,9 +46,8 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
     frame = b.fitted.window.frame
     U = frame.u(np.array([*waiting, *b.failed]))
     s, _ = lowest(b.fitted, b.task.area).trusted
-    is_step = proposal is not None and not b.plan.explores
     if _distance(s, U) > _NEAR:
-        if proposal is not None and is_step:
+        if proposal is not None and not b.plan.explores:
             return proposal
         return _proposal(b, s, Why.STEP)
     if math.sqrt(s @ s) > _LONG and not b.plan.unresolved:
@@ -74,9 +74,7 @@ def _proposal(b: Belief, u: Array, why: Why) -> Proposal:
 def _exploration(b: Belief, s: Array, U: Array, waiting: Waiting) -> Array:
     """Along the way that will be known least, away from the trials that are out."""
     for v in _known_least(b, waiting):
-        ways = [0.3 * s + v, 0.3 * s - v]
-        ways = [u / math.sqrt(u @ u) for u in ways]
-        u = max(ways, key=lambda u: _distance(u, U))
+        u = max(sideways(s, v), key=lambda u: _distance(u, U))
         if _distance(u, U) > _NEAR:
             return np.asarray(u)
     rng = np.random.default_rng([b.task.seed, b.iterations, len(waiting)])

@@ -57,18 +57,15 @@ class Noise:
         return replace(self, nu=nu, spread=max(spread, self.spread))
 
 
-def first_noise(stated: float | None, reads: float) -> tuple[float, float]:
-    """The noise to begin with and its spread, if the first readings range so far."""
-    return (_GUESS * reads, GUESSED) if stated is None else (stated, BELIEVED)
-
-
 def noise_of_probe(task: Task, samples: SampleSet, old: int, new: int) -> Noise:
     """What is assumed after the first readings, two of which are at one place."""
     reads = _range_without_drift(samples, old, new)
-    stated, spread = first_noise(task.noise, reads)
     rounding = digits(float(np.abs(samples.values[samples.asked]).max()))
     floor = max(NOISE_FLOOR * reads, rounding)
-    return Noise(max(stated, floor), stated, spread, is_stated=task.noise is not None)
+    if task.noise is None:
+        guess = _GUESS * reads
+        return Noise(max(guess, floor), guess, GUESSED, is_stated=False)
+    return Noise(max(task.noise, floor), task.noise, BELIEVED)
 
 
 def _range_without_drift(samples: SampleSet, old: int, new: int) -> float:
@@ -85,6 +82,7 @@ def _range_without_drift(samples: SampleSet, old: int, new: int) -> float:
 
 
 def credible_noise(spread: float) -> float:
+    """How many times as loud as assumed it may be."""
     return math.exp(1.5 * spread)
 
 

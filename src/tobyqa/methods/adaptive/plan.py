@@ -60,7 +60,7 @@ def next_plan_at_best(b: Belief) -> Belief:
     """Go on from the best place so far."""
     row = int(b.rows_at(b.best.x)[-1])
     b = replace(b, centre=row, accepted=row == b.newest, B=b.best.B)
-    return planned(replace(b, fitted=b.fit_around(row, b.fitted.components)))
+    return planned(b.refitted())
 
 
 def _likelier(b: Belief) -> Belief:
@@ -74,8 +74,7 @@ def _likelier(b: Belief) -> Belief:
     is_due = is_off or is_outgrown or k % interval == 1 % interval
     if not (b.s.likelihood and is_due):
         return b
-    fitted = b.improved(fitted, PATIENT if is_off else 1)
-    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
+    b = b.with_fit(b.improved(fitted, PATIENT if is_off else 1))
     return doubting(b) if b.s.robust else b
 
 
@@ -167,13 +166,18 @@ def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
 def _explored(fitted: Fit, s: Array, v: Array, area: Polyhedron | None) -> Array:
     """A point along `v`, or along -v where that leads out of the area at once."""
     frame = fitted.window.frame
-    ways = [0.3 * s + v, 0.3 * s - v]
-    points = [frame.point(u / math.sqrt(u @ u)) for u in ways]
+    points = [frame.point(u) for u in sideways(s, v)]
     if area is None:
         return points[0]
     points = [area.nearest(x) for x in points]
     far = np.linalg.norm(frame.u(np.array(points)), axis=1)
     return points[0] if far[0] > _ROOM or far[0] >= far[1] else points[1]
+
+
+def sideways(s: Array, v: Array) -> list[Array]:
+    """To the edge of the region along `v` and along -v, leaning towards the step."""
+    ways = [0.3 * s + v, 0.3 * s - v]
+    return [u / math.sqrt(u @ u) for u in ways]
 
 
 def _settled(b: Belief, face: Face) -> int:

@@ -32,7 +32,7 @@ def probe(task: Task, s: Options) -> Asking[Belief]:
     In random order: in a fixed one curvature would look like drift. After failures the
     points are nearer.
     """
-    n, ways = task.x0.size, ordered_ways(task, s)
+    n, (ways, _) = task.x0.size, ordered_ways(task, s)
     state: State[Any] = State(task, SampleSet.empty(n))
     together = False  # several have been out at a time
     while state.readings < probe_length(n) or (together and not is_complete(state)):
@@ -97,5 +97,6 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         fitted=fitted,
         plan=Plan(task.x0),
         widest=s.max_radius * task.radius,
+        iterations=1,
         accepted=True,
     )

@@ -34,9 +34,15 @@ def looked_again(b: Belief) -> Belief:
     return replace(b, plan=replace(b.plan, rechecks=True), recheck=None)
 
 
+def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
+    """With the plan to measure a known place."""
+    plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
+    return replace(b, plan=plan)
+
+
 def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
     """Rows of the readings at a place that are doubted."""
-    suspects = [suspect.row for suspect in b.doubts.suspects]
+    suspects = b.doubts.suspected
     here = [np.array_equal(b.samples.points[row], x) for row in suspects]
     return np.array(suspects, dtype=np.int64)[here]
 
@@ -76,10 +82,7 @@ def doubting(b: Belief) -> Belief:
     rows = b.fitted.window.rows
     known = np.isin(rows, [*b.doubts.right]) | _compared(b, rows)
     place, strangeness = strangest(b.fitted, b.noise.spread, known)
-    if not b.doubts.denies(strangeness):
-        return b
-    row = int(rows[place])
-    return _without(b, row, strangeness)
+    return _without(b, int(rows[place]), strangeness)
 
 
 def _compared(b: Belief, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -103,7 +106,7 @@ def _acquitted(b: Belief) -> Belief:
 
     With all of them, once the drift depends on the place: it was that.
     """
-    suspects = [suspect.row for suspect in b.doubts.suspects]
+    suspects = b.doubts.suspected
     if b.local and suspects:
         return b.believing(*suspects)
     fine = [
@@ -113,7 +116,9 @@ def _acquitted(b: Belief) -> Belief:
 
 
 def _without(b: Belief, row: int, strangeness: float) -> Belief:
-    """Without a row that the others deny, if they do so by the best fit of theirs."""
+    """Without a row, if the others deny it, and do so by the best fit of theirs."""
+    if not b.doubts.denies(strangeness):
+        return b
     before, b = b, replace(b, doubts=b.doubts.plus(row, strangeness))
     if not b.rows_at(b.best.x).size:
         return before  # it is for a comparison to deny
@@ -122,8 +127,7 @@ def _without(b: Belief, row: int, strangeness: float) -> Belief:
     if not b.doubts.denies(_seen(b, fitted, row).strangeness):
         return before
     is_alone = not b.rows_at(b.samples.points[row]).size
-    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
-    return replace(b, recheck=row if is_alone else None)
+    return replace(b.with_fit(fitted), recheck=row if is_alone else None)
 
 
 def at_what_counts(b: Belief) -> Belief:
@@ -166,10 +170,8 @@ def awake(b: Belief) -> Asking[Belief]:
     samples = b.samples
     rows = stuck_now(samples.points, samples.values, b.fitted.noise_std).tolist()
     b = at_what_counts(b)
-    fitted = b.improved(b.fit_around(b.centre, b.fitted.components), PATIENT)
-    b = replace(b, fitted=fitted, noise=b.noise.after(fitted.nu, doubts=b.s.doubt))
-    b = looked_again(b)
-    b = replace(b, plan=replace(b.plan, x=b.centre_point, revisits=True))
+    b = b.with_fit(b.improved(b.refitted().fitted, PATIENT))
+    b = visiting(replace(b, recheck=None), b.centre_point, rechecks=True)
     looks = 0
     while is_stuck(b):
         reading = yield b.plan, b
@@ -196,17 +198,15 @@ def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
     functional = fitted.reading(u, float(samples.times[row]))
     mean, variance = fitted.predicted(functional)
     y, own = frame.reading(samples, row)
-    strangeness = of_newest(fitted, y, own, mean, variance, b.noise.spread)
-    return _Seen(
-        y / math.sqrt(fitted.nu) - mean, math.sqrt(variance + own), strangeness
-    )
+    above, variance = y / math.sqrt(fitted.nu) - mean, variance + own
+    strangeness = of_newest(fitted, above, variance, b.noise.spread)
+    return _Seen(above, math.sqrt(variance), strangeness)
 
 
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
     """The suspects beside what the answer's fit expects there."""
     found = []
-    suspects = {row for row, _ in b.doubts.suspects}
-    for row in sorted(suspects | b.doubts.stuck):
+    for row in sorted({*b.doubts.suspected} | b.doubts.stuck):
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
         seen = _seen(b, fitted, row)
         expected = value - fitted.noise_std * seen.above

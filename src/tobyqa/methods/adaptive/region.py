@@ -138,7 +138,8 @@ def reshaped(b: Belief) -> Array:
     if b.s.reshape and fitted.window.y.size >= enough and not fitted.is_off:
         e, Q = fitted.eigen
         rate = math.exp(3.9 / enough)
-        weight = np.maximum(2.0, np.sqrt(e**2 + fitted.eigen_variances) / 2.0)
+        size = np.sqrt(e**2 + fitted.curvature_variances(Q))
+        weight = np.maximum(2.0, size / 2.0)
         stretch = np.sqrt(np.exp(np.log(weight).mean()) / weight)
         B = B @ (Q * np.clip(stretch, 1.0 / rate, rate)) @ Q.T
     is_too_wide = float(np.linalg.norm(B)) > b.widest  # or nearly so

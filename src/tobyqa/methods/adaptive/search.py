@@ -30,6 +30,7 @@ from .recheck import (
     is_stuck,
     looked_again,
     suspects_at,
+    visiting,
 )
 from .region import resized, size_change
 
@@ -45,8 +46,7 @@ _CLOSE = 4.0  # noise levels; two places known to within that are compared
 
 def search(task: Task, s: Options) -> Asking[None]:
     """Yields a plan and a belief, is sent an observation, and never ends by itself."""
-    b = yield from probe(task, s)
-    yield from pursue(next_plan(replace(b, iterations=1)))
+    yield from pursue(next_plan((yield from probe(task, s))))
 
 
 def pursue(b: Belief) -> Asking[None]:
@@ -170,7 +170,7 @@ def taken_again(
     The search goes on with readings that come in between, and may come to believe
     what was doubted.
     """
-    b = _visiting(b, place, rechecks)
+    b = visiting(b, place, rechecks=rechecks)
     while not rechecks or suspects_at(b, place).size:
         before = b.fitted
         b, reading = yield from measure(b)
@@ -178,16 +178,10 @@ def taken_again(
             return b, False
         if is_beside(reading):
             b = taken_off(resized_beside(b, before, reading), reading.x)
-            b = _visiting(next_plan(b), place, rechecks)
+            b = visiting(next_plan(b), place, rechecks=rechecks)
         elif reading.answers and not is_doubted(b):
             return b, True
     return b, True
-
-
-def _visiting(b: Belief, place: Array, rechecks: bool) -> Belief:
-    """With the plan to measure a known place."""
-    plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
-    return replace(b, plan=plan)
 
 
 def taken_off(b: Belief, x: Array) -> Belief:
@@ -197,14 +191,6 @@ def taken_off(b: Belief, x: Array) -> Belief:
             others = (*b.to_come[:k], *b.to_come[k + 1 :])
             return replace(b, to_come=others, repeats=b.repeats + 1)
     return b
-
-
-def answered(b: Belief) -> Asking[tuple[Belief, bool]]:
-    """Readings until one answers the plan; whether one did: it may be impossible."""
-    while True:
-        b, reading = yield from measure(b)
-        if reading is None or (reading.answers and not is_doubted(b)):
-            return b, reading is not None
 
 
 def rival_of(b: Belief, *, turned_down: bool) -> Array | None:
@@ -223,17 +209,12 @@ def is_affordable(b: Belief) -> bool:
     return b.repeats + _READINGS <= b.s.repeats * asked
 
 
-def decided(
-    b: Belief, rival: Array, *, is_centre: bool | None = None
-) -> tuple[Belief, bool]:
+def decided(b: Belief, rival: Array, *, is_centre: bool) -> tuple[Belief, bool]:
     """After a comparison: the better place, and whether to go on from there.
 
     A place that drifts in its own way is put aside: it would bend every fit.
-    `is_centre`: whether the rival was the centre when the comparison began, if the
-    search has gone on since.
+    `is_centre`: whether the rival was the centre when the comparison began.
     """
-    if is_centre is None:
-        is_centre = np.array_equal(rival, b.centre_point)
     lead, old = contrast(b, rival), b.best
     b = replace(b, local=b.local or lead.drifts_apart)
     needed = 0.0
@@ -248,5 +229,5 @@ def decided(
         first, last = int(there[0]), int(there[-1])
         seen = witness(b.samples, first, last, b.noise.unit, b.spacing)
         b = replace(b, aside=(*b.aside, old.x), evidence=seen)
-        b = replace(b, fitted=b.fit_around(b.centre, b.fitted.components))
+        b = b.refitted()
     return b, not is_centre
