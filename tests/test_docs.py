@@ -23,6 +23,7 @@ REPORTS = {
     ADAPTIVE: ("adaptive", "peers"),
     ADAPTIVE / "small": ("adaptive", "peers"),
     ADAPTIVE / "parts": ("parts",),
+    DOCS / "results" / "short": ("own", "peers"),
 }
 
 
