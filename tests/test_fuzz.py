@@ -52,6 +52,7 @@ def test_what_counts_as_a_finding(function, args, kinds):
         ("paper", 171),
         ("paper", 323),
         ("paper", 433),
+        ("paper", 820),
     ],
 )
 def test_cases_that_broke_something_once(method, seed):

@@ -99,7 +99,7 @@ def _converted(space: Space, z: Estimate) -> Estimate:
     sign, x_std, x_cov = space.sign, z.x_std, z.x_cov
     if not space.is_identity:
         x_cov = space.cov_to_user(np.nan_to_num(z.x_cov))
-        x_cov = 0.5 * (x_cov + x_cov.T)
+        x_cov = 0.5 * x_cov + 0.5 * x_cov.T  # the sum may be beyond all numbers
         # What is fixed is known where all else is not.
         moves = np.diag(np.isnan(z.x_cov.diagonal()).astype(float))
         is_open = space.cov_to_user(moves).diagonal() > 0.0
