@@ -59,15 +59,13 @@ class Face:
         return bool((e > 0.0).all())
 
     @property
-    def trusted(self) -> tuple[Array, float]:
-        """The step there, or as much of it as falls most by the fit, and that fall.
+    def trusted(self) -> Array:
+        """The step there, or as much of it as falls most by the whole fit.
 
         The quadratic knows the centre only, the fit every reading.
         """
         steps = np.outer(_SHORTER, self.u)
-        falls = self.fitted.falls(steps)
-        best = falls.argmax()
-        return steps[best], float(falls[best])
+        return np.asarray(steps[self.fitted.falls(steps).argmax()])
 
 
 def lowest(fitted: Fit, area: Polyhedron | None) -> Face:

@@ -102,7 +102,7 @@ def improve(
         fitted = _with_local_drift(fitted, spread)
     fitted = _searched(fitted, spread, sweeps, within)
     low, high = within["log_q"]
-    if local or not low < high:
+    if fitted.components.interacts or not low < high:
         return fitted
     other = _with_jumps(_other_drift(fitted, spread, within), spread)
     return fitted if other is fitted else _searched(other, spread, sweeps, within)

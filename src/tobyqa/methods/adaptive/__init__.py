@@ -24,9 +24,9 @@ from .amended import amended
 from .answer import answer, in_user_units, recommended
 from .belief import Belief
 from .changed import changed
-from .first import first_further, probe_length
 from .further import further
 from .options import Options
+from .probe import first_further, probe_length
 from .recheck import doubtful
 from .search import search
 
@@ -45,7 +45,7 @@ class Adaptive(Options):
     """
 
     RETIRED: ClassVar[frozenset[str]] = frozenset(
-        {"appeal", "early", "excursions", "home", "verify"}
+        {"appeal", "caution", "early", "excursions", "focus", "home", "verify"}
     )
 
     def needs(self, n: int) -> int:
@@ -83,7 +83,7 @@ class Adaptive(Options):
     ) -> Proposal:
         """What is worth most beside the trials that are out."""
         if isinstance(belief, State):
-            return first_further(belief, self, proposal, waiting)
+            return proposal or first_further(belief, self, waiting)
         return further(belief, proposal, waiting)
 
     def estimate(self, belief: _Known, *, quick: bool = False) -> Estimate:
@@ -105,4 +105,4 @@ class Adaptive(Options):
         known = precision(at_worst, area, spread, belief.minima)
         estimate = in_user_units(fitted, u, known, calm, spread)
         doubts = doubtful(belief, fitted)
-        return replace(estimate, drift_is_local=belief.local, doubtful=doubts)
+        return replace(estimate, drift_is_local=belief.drifts_locally, doubtful=doubts)

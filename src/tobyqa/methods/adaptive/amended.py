@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -12,9 +11,8 @@ from ...result import Status
 from ...samples import SampleSet
 from ...spacetime.likelihood import start_components
 from .belief import PATIENT, TO_SPARE, Belief
-from .centre import Evidence, witness
-from .first import probe_length
 from .noise import BELIEVED, Noise, noise_of_probe
+from .probe import probe_length
 from .recheck import at_what_counts
 
 
@@ -27,7 +25,6 @@ def amended(b: Belief, row: int, value: float) -> Belief | None:
     """
     is_known = not math.isnan(value)
     samples = b.samples.revalued(row, value) if is_known else b.samples
-    before = b.rows_at(b.samples.points[row])
     b = replace(
         b,
         samples=samples,
@@ -41,21 +38,7 @@ def amended(b: Belief, row: int, value: float) -> Belief | None:
     if left < b.task.x0.size + TO_SPARE or b.status is Status.UNBOUNDED:
         return None
     b = at_what_counts(b)
-    evidence = _evidence(b) if before.size > 1 else b.evidence
-    return _fitted(replace(b, evidence=evidence, noise=_noise(b, row)))
-
-
-def _evidence(b: Belief) -> Evidence:
-    """What is left of it: each reading beside the one before it at its place."""
-    pairs: list[tuple[int, int]] = []
-    for x in np.unique(b.samples.points, axis=0):
-        there = b.rows_at(x).tolist()
-        pairs += itertools.pairwise(there)
-    evidence = Evidence(0.0, math.sqrt(2.0) * b.noise.unit)
-    for count, (old, new) in enumerate(sorted(pairs, key=lambda pair: pair[1])):
-        seen = witness(b.samples, old, new, b.noise.unit, b.spacing)
-        evidence = seen.after(evidence) if count else seen
-    return evidence
+    return _fitted(replace(b, noise=_noise(b, row)))
 
 
 def _noise(b: Belief, row: int) -> Noise:

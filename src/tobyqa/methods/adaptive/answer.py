@@ -66,7 +66,7 @@ def answer(b: Belief) -> _Answer:
 def _latest(b: Belief) -> _Answer:
     """The answer by what lies around the centre."""
     wide = b.wide_fit(b.centre)
-    row = best_row(wide, b.evidence, b.noise, cautious=b.s.caution, area=b.task.area)
+    row = best_row(wide, b.noise, b.task.area)
     centre = int(wide.window.rows[row])
     if centre != b.centre:
         wide = b.wide_fit(centre)

@@ -27,7 +27,6 @@ from ...spacetime.window import (
 )
 from ...state import Gauges, Observation, Task, Why, with_reading
 from ...stuck import stuck_now
-from .centre import Evidence, witness
 from .doubts import NO_DOUBTS, Doubts
 from .noise import Noise
 from .options import Options
@@ -36,7 +35,6 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 Asking = Generator[tuple[Any, Any], "Observation | None", T]  # gives T in the end
 
-_TOO_SOON = 0.5  # spacings between two readings that are to show a slope
 _MOST_ROWS = 24  # by which a fit is extended before it is made anew
 _WIDER = 4  # times the readings, for the answer
 PATIENT = 8  # sweeps of a search for components that starts far from them
@@ -57,11 +55,9 @@ class Plan:
     """The next point and what is expected of it."""
 
     x: Array
-    predicted: float = 0.0  # fall from the centre
     unresolved: bool = True  # the gradient is less than twice its uncertainty
     explores: bool = True
     visible: float = math.inf  # largest variation over the region, in noise units
-    blurred: bool = False  # the gradient is unknown, and not because of noise
     revisits: bool = False  # a known place is measured again
     rechecks: bool = False  # for it was hard to believe
 
@@ -85,14 +81,11 @@ class Belief:
     B: Array  # region {centre + B u : |u| <= 1}
     noise: Noise
     spacing: float  # unit of time
-    evidence: Evidence  # of the drift
     best: Place  # confirmed by comparisons
     fitted: Fit
     plan: Plan
     expected: tuple[float, float] = (0.0, 0.0)  # of the newest reading, by the fit
     # before it, with its variance
-    local: bool = False  # the drift depends on the place
-    aside: tuple[Array, ...] = ()  # places that drift in their own way, in no fit
     doubts: Doubts = NO_DOUBTS  # about single readings
     recheck: int | None = None  # row whose place is to be measured again
     widest: float = math.inf  # longest axis that the region may have
@@ -109,6 +102,11 @@ class Belief:
     def newest(self) -> int:
         """Row of the newest reading."""
         return len(self.samples) - 1
+
+    @property
+    def drifts_locally(self) -> bool:
+        """Whether the drift depends on the place."""
+        return self.fitted.components.interacts
 
     @property
     def centre_point(self) -> Array:
@@ -135,7 +133,7 @@ class Belief:
         expected = fitted.predicted(functional)
         doubts = self._without_stuck(samples)
         is_news = doubts is self.doubts
-        if self.s.robust and reading.answers and is_news and not self.local:
+        if self.s.robust and reading.answers and is_news and not self.drifts_locally:
             doubts = self._doubted(samples, u, expected)
         b = replace(
             self,
@@ -147,9 +145,7 @@ class Belief:
         )
         if b.newest in doubts.rows:
             return b
-        b = b.witnessed()
-        if any(np.array_equal(samples.points[-1], place) for place in self.aside):
-            return b
+        b = b.with_centre_repeated()
         window, longer = fitted.window.plus_newest(samples), None
         if window is not None and window.extended <= _MOST_ROWS:
             longer = fitted.extended(window, functional, self.noise.spread)
@@ -157,20 +153,12 @@ class Belief:
         longer = longer or b.fit_around(b.centre, fitted.components)
         return replace(b, fitted=longer)
 
-    def witnessed(self) -> Belief:
-        """If the newest reading repeats the centre, it is the centre now.
-
-        And a witness of the drift, unless it was taken at about the same time.
-        """
-        samples, old, new = self.samples, self.centre, self.newest
-        if not np.array_equal(samples.points[new], samples.points[old]):
+    def with_centre_repeated(self) -> Belief:
+        """If the newest reading repeats the centre, it is the centre now."""
+        points, new = self.samples.points, self.newest
+        if not np.array_equal(points[new], points[self.centre]):
             return self
-        evidence = self.evidence
-        gap = abs(float(samples.times[new] - samples.times[old]))
-        if gap >= _TOO_SOON * self.spacing:
-            seen = witness(samples, old, new, self.noise.unit, self.spacing)
-            evidence = seen.after(evidence)
-        return replace(self, centre=new, accepted=True, evidence=evidence)
+        return replace(self, centre=new, accepted=True)
 
     def _doubted(
         self, samples: SampleSet, u: Array, expected: tuple[float, float]
@@ -227,9 +215,7 @@ class Belief:
     @property
     def left_out(self) -> NDArray[np.int64]:
         """Rows that are in no fit."""
-        rows = [self.samples.rows_at(place) for place in self.aside]
-        suspects = np.array(self.doubts.rows, dtype=np.int64)
-        return np.concatenate([*rows, suspects])
+        return np.array(self.doubts.rows, dtype=np.int64)
 
     def rows_at(self, x: Array) -> NDArray[np.int64]:
         """Rows of the readings at a place, without those that are suspect."""
@@ -259,5 +245,5 @@ class Belief:
 
     def improved(self, fitted: Fit, sweeps: int) -> Fit:
         """A fit with more likely components."""
-        spread, local = self.noise.spread, self.local and self.s.local
-        return improve(fitted, spread, sweeps, self.s.limits, local=local)
+        spread = self.noise.spread
+        return improve(fitted, spread, sweeps, self.s.limits, local=self.s.local)

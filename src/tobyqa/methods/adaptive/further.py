@@ -45,7 +45,7 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
             return Proposal(place, Why.COMPARISON)
     frame = b.fitted.window.frame
     U = frame.u(np.array([*waiting, *b.failed]))
-    s, _ = lowest(b.fitted, b.task.area).trusted
+    s = lowest(b.fitted, b.task.area).trusted
     if _distance(s, U) > _NEAR:
         if proposal is not None and not b.plan.explores:
             return proposal

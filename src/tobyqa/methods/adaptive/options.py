@@ -44,11 +44,7 @@ class Options:
     likelihood: bool = option(True, doc="choose the variance components by likelihood")
     doubt: bool = option(True, doc="take a stated noise for a guess if fits deny it")
     explore: bool = option(True, doc="measure where the gradient is least known")
-    focus: bool = option(True, doc="shrink the region where it is not quadratic")
     reshape: bool = option(True, doc="turn the region so that all directions show")
-    caution: bool = option(
-        True, doc="move the centre only where it is known to be lower"
-    )
     compare: bool = option(
         True,
         doc="measure the best place so far again now and then, and go back to it if it "

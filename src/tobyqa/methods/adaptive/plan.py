@@ -33,7 +33,6 @@ from .region import reshaped
 Array = NDArray[np.float64]
 
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
-_BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _OTHER_NOISE = math.log(2.0)  # change of its variance that calls for other components
 _READINGS_A_REFIT = 15  # in the window, for each reading between likelihood searches
 _MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
@@ -50,10 +49,7 @@ _DEFAULT_FTOL = 0.05  # in units of the noise, for searches without a budget
 def next_plan(b: Belief) -> Belief:
     """Components, centre and region anew where that is due, and the next point."""
     b = _likelier(b)
-    row = best_row(
-        b.fitted, b.evidence, b.noise, cautious=b.s.caution, area=b.task.area
-    )
-    return planned(_recentred(b, row))
+    return planned(_recentred(b, best_row(b.fitted, b.noise, b.task.area)))
 
 
 def next_plan_at_best(b: Belief) -> Belief:
@@ -142,8 +138,7 @@ def planned(b: Belief) -> Belief:
 def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
     """A step by the fit; where the gradient is not resolved, rather an exploration."""
     fitted, area = b.fitted, b.task.area
-    s, fall = face.trusted
-    slope = slope_of(face)
+    s, slope = face.trusted, slope_of(face)
     explores = may_explore and slope.is_unresolved
     x = fitted.window.frame.point(s)
     if explores:
@@ -151,15 +146,9 @@ def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
         x = _explored(fitted, s, -v if fitted.g @ v > 0 else v, area)
     return Plan(
         x=x,
-        predicted=max(fall, 0.0),
         unresolved=slope.is_unresolved,
         explores=explores,
         visible=slope.visible,
-        # A local drift leaves the gradient at the start unknown at any size.
-        blurred=slope.is_unresolved
-        and slope.variance > (_BLUR * fitted.unrest) ** 2
-        and fitted.window.is_dense
-        and not fitted.components.interacts,
     )
 
 

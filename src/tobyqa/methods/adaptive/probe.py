@@ -1,64 +1,166 @@
-"""The first readings, around the start in random order, and the first belief."""
+"""The first points: the start, one more for each variable, and the start again.
+
+A plane and a straight drift have as many coefficients. How curved the function is comes
+out on the way: the search explores downhill what it knows least. They are taken in
+random order: in a fixed one curvature would look like drift.
+
+Several can be measured at the same time. They come in any order, and all of them can be
+out at once. Whoever has room for more measures on the other sides, and then along two
+coordinates together, which tells how they are coupled. So the search need not wait for
+the slowest: it goes on once as many readings have come as there are first points, the
+start and every coordinate among them.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..._check import LARGEST_COORDINATE
 from ...samples import SampleSet
 from ...spacetime.fit import fit
 from ...spacetime.likelihood import start_components
 from ...spacetime.window import window_around, window_size
-from ...state import State, Task, Verdict, with_reading
-from ..first_points import failures_at
+from ...state import Observation, Proposal, State, Task, Verdict, Why, with_reading
+from ..first_points import failures_at, first_ways, unread
 from .belief import Asking, Belief, Place, Plan
-from .centre import witness
-from .first import (
-    first_missing,
-    first_proposal,
-    is_complete,
-    ordered_ways,
-    probe_length,
-)
 from .noise import noise_of_probe
 from .options import Options
 
+Array = NDArray[np.float64]
+Waiting = tuple[Array, ...]
+
+_STARTS = 2  # readings at the start
+
+
+def probe_length(n: int) -> int:
+    """Readings before there is a model."""
+    return n + _STARTS
+
 
 def probe(task: Task, s: Options) -> Asking[Belief]:
-    """x0, a point x0 + radius e_j or x0 - radius e_j for each j, and x0 again.
-
-    In random order: in a fixed one curvature would look like drift. After failures the
-    points are nearer.
-    """
-    n, (ways, _) = task.x0.size, ordered_ways(task, s)
+    """x0, a point x0 + radius e_j or x0 - radius e_j for each j, and x0 again."""
+    n = task.x0.size
     state: State[Any] = State(task, SampleSet.empty(n))
-    together = False  # several have been out at a time
-    while state.readings < probe_length(n) or (together and not is_complete(state)):
-        k, nearer, reading = state.readings, state.failures, None
-        if together:
-            points = state.samples.points[state.samples.asked]
-            k = first_missing(task, ways, points) or 0
-            nearer = failures_at(task.x0, ways, state.failed, k)
-        proposal = first_proposal(task, ways, k, nearer)
+    while state.readings < probe_length(n) or _is_to_wait(state):
+        again = Proposal(task.x0.copy(), Why.START_AGAIN)
+        reading, proposal = None, _missing(state, s, ()) or again
         while reading is None:
             reading = yield proposal, state
-            state = replace(state, failures=0) if reading is None else state
-        together = together or reading.flight is not None
-        failures, is_start = state.failures + 1, reading.asked and k == 0
-        if together:
-            is_start = state.centre is None and np.array_equal(reading.x, task.x0)
-        if not reading.failed:
-            failures, samples = 0, with_reading(state.samples, reading)
-            centre = len(samples) - 1 if is_start else state.centre
-            state = replace(state, samples=samples, centre=centre)
-            state = replace(state, readings=state.readings + reading.asked)
-        elif together:
-            state = replace(state, failed=(*state.failed, reading.x))
-        verdict = Verdict(accepted=is_start and not reading.failed)
-        state = replace(state, failures=failures, verdict=verdict)
+            state = replace(state, failed=()) if reading is None else state
+        is_start = reading.asked and proposal.why is Why.START
+        state = _after(state, reading, is_start=is_start)
     return first_belief(state, s)
+
+
+def _after(state: State[Any], reading: Observation, *, is_start: bool) -> State[Any]:
+    """The state after a reading or a failure, asked for or not."""
+    samples, failed, centre = state.samples, state.failed, state.centre
+    if reading.failed:
+        failed = (*failed, reading.x)
+    else:
+        samples = with_reading(samples, reading)
+    if reading.flight is not None:
+        is_start = np.array_equal(reading.x, state.task.x0)
+    is_start = is_start and centre is None and not reading.failed
+    return replace(
+        state,
+        samples=samples,
+        failed=failed,
+        centre=len(samples) - 1 if is_start else centre,
+        readings=len(samples) - samples.guests,
+        verdict=Verdict(accepted=is_start),
+        is_beside=state.is_beside or reading.flight is not None,
+    )
+
+
+def _is_to_wait(state: State[Any]) -> bool:
+    """Whether readings that come in any order do not make a first fit yet.
+
+    A way along which nothing has been measured would be taken to be level.
+    """
+    task, samples = state.task, state.samples
+    starts = _STARTS if task.noise is None else 1
+    ways = samples.points[samples.asked] - task.x0
+    is_whole = np.linalg.matrix_rank(ways) == task.x0.size
+    return state.is_beside and not (
+        is_whole and samples.rows_at(task.x0).size >= starts
+    )
+
+
+def first_further(state: State[Any], s: Options, waiting: Waiting) -> Proposal:
+    """What nobody measures yet of the first points, the other sides, then pairs."""
+    missing = _missing(state, s, waiting)
+    if missing is not None:
+        return missing
+    task, samples, (_, others) = state.task, state.samples, _ways(state.task, s)
+    known = len(samples) - samples.guests + len(waiting) + len(state.failed)
+    beyond = max(known - probe_length(len(others)), 0)
+    way = others[beyond] if beyond < len(others) else _pair(task, beyond - len(others))
+    return Proposal(_at(task, way), Why.FIRST)
+
+
+def _missing(state: State[Any], s: Options, waiting: Waiting) -> Proposal | None:
+    """The next first point that is neither read nor out, nearer after failures."""
+    task, samples, (ways, _) = state.task, state.samples, _ways(state.task, s)
+    points = np.array([*samples.points[samples.asked], *waiting])
+    points = points.reshape(-1, len(ways))
+    if state.centre is not None:  # the start may be a little off, as it could be set
+        points[(points == state.centre_point).all(axis=1)] = task.x0
+    missing = unread(task.x0, ways, points)
+    if missing and missing[0] > 0:
+        k = missing[0]
+        nearer = np.ldexp(ways[k - 1], -failures_at(task.x0, ways, state.failed, k))
+        return Proposal(_at(task, nearer), Why.FIRST)
+    if missing:
+        return Proposal(task.x0.copy(), Why.START)
+    starts = np.count_nonzero((points == task.x0).all(axis=1))
+    return Proposal(task.x0.copy(), Why.START_AGAIN) if starts < _STARTS else None
+
+
+def _ways(task: Task, s: Options) -> tuple[Array, Array]:
+    """From x0 to the first points, one for each variable, in the order in which they
+    are taken, and the ways to the other sides.
+
+    The longer one where limits leave less room on one side, else by chance.
+    """
+    n = task.x0.size
+    pairs = first_ways(task).reshape(n, 2, n)
+    side, order = np.zeros(n, dtype=np.int64), np.arange(n)
+    if s.shuffle:
+        rng = np.random.default_rng(task.seed)
+        order, side = rng.permutation(n), rng.integers(2, size=n)
+    length = np.linalg.norm(pairs, axis=2)
+    side = np.where(length[:, 0] == length[:, 1], side, length.argmax(axis=1))
+    return pairs[order, side[order]], pairs[order, 1 - side[order]]
+
+
+def _pair(task: Task, k: int) -> Array:
+    """Along two coordinates at once; once all pairs are taken, along any way."""
+    assert task.radius is not None
+    n, rng = task.x0.size, np.random.default_rng([task.seed, 1])
+    pairs = list(itertools.combinations(range(n), 2))
+    signs = rng.choice([-1.0, 1.0], (len(pairs), 2))
+    if k < len(pairs):
+        at = int(rng.permutation(len(pairs))[k])
+        way = np.zeros(n)
+        way[list(pairs[at])] = signs[at] / math.sqrt(2.0)
+        return task.radius * way
+    rng = np.random.default_rng([task.seed, 2, k])
+    way = rng.standard_normal(n)
+    return np.asarray(task.radius * rng.uniform(0.3, 1.0) * way / np.linalg.norm(way))
+
+
+def _at(task: Task, way: Array) -> Array:
+    x = task.x0 + way
+    if task.area is not None:
+        x = task.area.nearest(x)
+    return np.asarray(np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE))
 
 
 def first_belief(state: State[Any], s: Options) -> Belief:
@@ -92,7 +194,6 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         B=B,
         noise=noise,
         spacing=spacing,
-        evidence=witness(samples, old, new, noise.unit, spacing),
         best=Place(samples.points[new], B),  # the start as it could be set
         fitted=fitted,
         plan=Plan(task.x0),

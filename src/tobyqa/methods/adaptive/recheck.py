@@ -71,13 +71,13 @@ def agreed(b: Belief) -> Belief:
     enough = _TWICE if is_doubted(b) and b.doubts.is_strong(new) else 1
     if alike.size < enough:
         return b
-    return b.witnessed().believing(*map(int, alike), new)
+    return b.with_centre_repeated().believing(*map(int, alike), new)
 
 
 def doubting(b: Belief) -> Belief:
     """After a search of the likelihood: suspects that are none, and one that may be."""
     b = _acquitted(b)
-    if b.local or not b.doubts.affords(len(b.samples)):
+    if b.drifts_locally or not b.doubts.affords(len(b.samples)):
         return b
     rows = b.fitted.window.rows
     known = np.isin(rows, [*b.doubts.right]) | _compared(b, rows)
@@ -107,7 +107,7 @@ def _acquitted(b: Belief) -> Belief:
     With all of them, once the drift depends on the place: it was that.
     """
     suspects = b.doubts.suspected
-    if b.local and suspects:
+    if b.drifts_locally and suspects:
         return b.believing(*suspects)
     fine = [
         row for row in suspects if -math.inf < _seen(b, b.fitted, row).strangeness < 0.0

@@ -11,15 +11,17 @@ e, Q     eigenvalues and eigenvectors of the Hessian in the region
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...frozen import replace
+from ...result import Status
 from ...spacetime.fit import Fit
-from ...spacetime.window import coefficients
-from .belief import Belief, Plan
+from ...spacetime.window import coefficients, mean_axis
+from ...state import Observation, Why
+from .belief import Belief
 
 Array = NDArray[np.float64]
 
@@ -28,46 +30,91 @@ _LONGEST = 100.0  # largest ratio of the region's axes
 _BEYOND = 1.2  # regions; a longer step was no part of the plan
 
 
-class Seen(NamedTuple):
-    """The newest reading beside what the fit before it had expected, in its noise.
-
-    Leaving the reading out of a later fit is the same in theory, but loses all digits
-    where it alone decides.
-    """
-
-    surprise: float  # above what was expected
-    error: float  # standard error of that
-    chance: float  # what noise alone may do
-
-
 class Step(NamedTuple):
     """A step, by what was promised and what has come of it."""
 
     promised: float  # fall
     achieved: float
-    sure: float  # as much of that as is beyond doubt
     length: float  # in regions
     unresolved: bool  # it went along a gradient that was noise
 
 
-def seen_after(b: Belief, before: Fit) -> Seen:
-    """The newest reading; `before`: the fit that it is not in."""
-    y, own = before.window.frame.reading(b.samples, b.newest)
+def resized(b: Belief, before: Belief, reading: Observation) -> Belief:
+    """The belief with its region changed by the newest reading, if that was planned.
+
+    `before`: the belief that it was sent to. A trial beside others is judged by the
+    belief that it went out with, and all readings of one plan together change the
+    region as one of them would.
+    """
+    then: Any = before
+    explores, is_judged = before.plan.explores, reading.answers
+    if (flight := reading.flight) is not None and not reading.answers:
+        then, why = flight.standing, flight.proposal.why
+        explores = why is Why.EXPLORATION
+        is_judged = isinstance(then, Belief) and (explores or why is Why.STEP)
+    elif before.plan.revisits:
+        return b
+    if not is_judged or b.status is Status.UNBOUNDED:
+        return b
+    factor = _size_change(b, before.fitted, then, explores=explores)
+    wanted = factor * mean_axis(then.B) / mean_axis(b.B)
+    factor = min(wanted, 1.0) if factor < 1.0 else max(wanted, 1.0)
+    return b if factor == 1.0 else _scaled(b, factor)
+
+
+def _size_change(b: Belief, fitted: Fit, then: Belief, *, explores: bool) -> float:
+    """How much larger the region is to be than it was `then`.
+
+    It becomes wider than ever only by a step that has gained beyond doubt: on a plateau
+    nothing stands out of the noise at any size. `fitted`: without the newest reading.
+    """
+    y, own = fitted.window.frame.reading(b.samples, b.newest)
     expected, variance = b.expected
-    seen = y / math.sqrt(before.nu)
-    chance = _BY_CHANCE * max(1.0, math.sqrt(own)) * before.unrest
-    return Seen(seen - expected, math.sqrt(variance + own), chance)
+    surprise = y / math.sqrt(fitted.nu) - expected
+    if explores:
+        error = math.sqrt(variance + own)
+        factor, has_gained = 0.85 if abs(surprise) > 3.0 * error else 1.0, False
+    else:
+        chance = _BY_CHANCE * max(1.0, math.sqrt(own)) * fitted.unrest
+        step = _step(b, fitted, then, surprise)
+        factor = _change_by_step(step, chance)
+        has_gained = factor > 1.0 and step.achieved > chance
+    if then.plan.visible < max(5.0, b.task.x0.size) * fitted.unrest:
+        factor = max(factor, 1.2)  # differences must stand out of the noise
+    widest = b.widest / float(np.linalg.norm(b.B, 2))
+    return factor if has_gained else min(factor, max(1.0, widest))
 
 
-def change_by_exploration(seen: Seen) -> float:
-    """Smaller, where the fit was wrong about it."""
-    return 0.85 if abs(seen.surprise) > 3.0 * seen.error else 1.0
+def is_beside(reading: Observation) -> bool:
+    """Whether a reading is one that the search may have gone on without."""
+    return reading.flight is not None and not reading.answers
 
 
-def change_by_step(step: Step, chance: float) -> float:
-    """Larger, where a step to the edge has kept its promise; smaller, if it has not."""
+def _step(b: Belief, fitted: Fit, then: Belief, surprise: float) -> Step:
+    """The step from where the centre was; where knobs move in steps, it may go beyond.
+
+    The newest reading is `surprise` above what the fit expected of it.
+    """
+    x, frame = b.samples.points[-1], fitted.window.frame
+    here, there = fitted.falls(frame.u(np.array([x, then.centre_point])))
+    u = np.linalg.solve(then.B, x - then.centre_point)
+    promised = float(then.fitted.falls(then.fitted.window.frame.u(x[None]))[0])
+    louder = then.fitted.noise_std / fitted.noise_std
+    return Step(
+        promised=max(promised * louder, 0.0),
+        achieved=float(here - there) - surprise,
+        length=math.sqrt(u @ u),
+        unresolved=then.plan.unresolved,
+    )
+
+
+def _change_by_step(step: Step, chance: float) -> float:
+    """Larger, where a step to the edge has kept its promise; smaller, if it has not.
+
+    `chance`: what noise alone may do.
+    """
     promised = step.promised + chance
-    if step.sure + chance > 0.7 * promised and step.length > 0.9:
+    if step.achieved + chance > 0.7 * promised and step.length > 0.9:
         return 1.5 * max(step.length, 1.0)
     if step.achieved + chance < 0.25 * promised and step.length < _BEYOND:
         # A step along a gradient that is noise says little about the size.
@@ -75,53 +122,7 @@ def change_by_step(step: Step, chance: float) -> float:
     return 1.0
 
 
-def change_to_see(b: Belief, plan: Plan, before: Fit, factor: float) -> float:
-    """The change, but also such that there is something to be seen."""
-    if plan.blurred and b.s.focus:
-        factor = min(factor, 0.7)  # look closer
-    if plan.visible < max(5.0, b.task.x0.size) * before.unrest:
-        factor = max(factor, 1.2)  # differences must stand out of the noise
-    return factor
-
-
-def size_change(b: Belief, planned_by: Fit) -> float:
-    """How the region is to change after the newest reading, which was planned.
-
-    It becomes wider than ever only by a step that has gained beyond doubt: on a plateau
-    nothing stands out of the noise at any size.
-    """
-    seen, has_gained = seen_after(b, planned_by), False
-    if b.plan.explores:
-        factor = change_by_exploration(seen)
-    else:
-        step = _step(b, planned_by, seen.surprise)
-        factor = change_by_step(step, seen.chance)
-        has_gained = factor > 1.0 and step.sure > seen.chance
-    factor = change_to_see(b, b.plan, planned_by, factor)
-    return factor if has_gained or factor <= 1.0 else capped(b, factor)
-
-
-def _step(b: Belief, planned_by: Fit, surprise: float) -> Step:
-    """The step that was planned; where knobs move in steps, it may go beyond."""
-    u = planned_by.window.frame.u(b.samples.points[-1])
-    length = math.sqrt(u @ u)
-    achieved = sure = float(planned_by.falls(u[None])[0]) - surprise
-    if b.fitted.components.interacts:
-        # The reading alone says nothing of the start. The region may grow only on a
-        # fall that is sure, and is seen in what is read now as well.
-        v = b.fitted.window.U[-1:]
-        achieved = float(b.fitted.falls(v)[0])
-        error = math.sqrt(float(b.fitted.fall_variances(v)[0]))
-        sure = achieved - max(error, float(b.fitted.local_drift[-1]))
-    return Step(b.plan.predicted, achieved, sure, length, b.plan.unresolved)
-
-
-def capped(b: Belief, factor: float) -> float:
-    """The change, but no region that is wider than ever."""
-    return min(factor, max(1.0, b.widest / float(np.linalg.norm(b.B, 2))))
-
-
-def resized(b: Belief, factor: float) -> Belief:
+def _scaled(b: Belief, factor: float) -> Belief:
     """The belief with a region so many times as large."""
     B = factor * b.B
     widest = max(b.widest, float(np.linalg.norm(B, 2))) if factor > 1.0 else b.widest

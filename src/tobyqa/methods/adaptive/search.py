@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from ...frozen import replace
 from ...result import Status
-from ...spacetime.fit import Fit
+from ...scaling import norm
 from ...state import Observation, Task
 from .belief import Asking, Belief, Place
-from .beside import after_failure, is_beside, resized_beside
-from .centre import witness
 from .contrast import contrast
 from .options import Options
 from .plan import next_plan, next_plan_at_best
@@ -32,7 +30,7 @@ from .recheck import (
     suspects_at,
     visiting,
 )
-from .region import resized, size_change
+from .region import is_beside, resized
 
 Array = NDArray[np.float64]
 
@@ -41,6 +39,7 @@ _EARLIEST = 6  # iterations for each variable before the first
 _PATIENCE = 20  # and more than n before another
 _APART = 0.3  # regions; nearer, there is nothing to compare
 _FAR_AHEAD = 3.0  # standard errors
+_MOST_FAILED = 50  # further points that are remembered
 _CLOSE = 4.0  # noise levels; two places known to within that are compared
 
 
@@ -54,7 +53,7 @@ def pursue(b: Belief) -> Asking[None]:
     n = b.task.x0.size
     waited, patience = 0, _EARLIEST * n  # iterations: since a comparison, until one
     while True:
-        plan, planned_by = b.plan, b.fitted
+        before = b
         b, reading = yield from measure(b)
         if b.status is Status.UNBOUNDED:
             continue
@@ -62,28 +61,17 @@ def pursue(b: Belief) -> Asking[None]:
         if reading is not None and reading.answers and is_doubted(b):
             b = replace(b, recheck=b.newest)
         elif reading is not None and (reading.answers or is_beside(reading)):
-            # Before anything can interrupt.
-            b, is_smaller = judged(b, planned_by, reading)
             waited, rival = waited + 1, None
             if waited > patience and is_affordable(b):
-                rival = rival_of(b, turned_down=is_smaller and not plan.explores)
+                is_smaller = reading.answers and norm(b.B) < norm(before.B)
+                turned_down = is_smaller and not before.plan.explores
+                rival = rival_of(b, turned_down=turned_down)
             if rival is not None:
                 b, goes_back = yield from compared(b, rival)
                 waited, patience = 0, n + _PATIENCE
         b = next_plan_at_best(b) if goes_back else next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
-
-
-def judged(b: Belief, before: Fit, reading: Observation) -> tuple[Belief, bool]:
-    """The belief with its region resized, and whether the plan has made it smaller.
-
-    `before`: the fit just before the reading.
-    """
-    if not reading.answers:
-        return resized_beside(b, before, reading), False
-    change = size_change(b, before)
-    return resized(b, change), change < 1.0
 
 
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
@@ -96,6 +84,7 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """
     failures = 0
     while True:
+        before = b
         reading = yield b.plan, b
         if reading is None:
             failures = 0
@@ -104,12 +93,13 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             if is_stuck(b):
                 return (yield from awake(b)), None
             b = agreed(b)
-            goes_on = reading.flight is not None or not reading.answers
-            if goes_on or not is_doubted(b):
+            if not is_doubted(b):
+                return resized(b, before, reading), reading
+            if reading.flight is not None or not reading.answers:
                 return b, reading
             b = looked_again(b)
         elif is_beside(reading):
-            b = after_failure(b, reading)
+            b = replace(b, failed=(*b.failed, reading.x)[-_MOST_FAILED:])
         else:
             failures += 1
             b = replace(b, accepted=False)
@@ -126,9 +116,7 @@ def nearer(b: Belief, *, shrinks: bool) -> Belief:
     shrinks at each of them never grows again.
     """
     x = b.centre_point + 0.5 * (b.plan.x - b.centre_point)
-    fall = float(b.fitted.falls(b.fitted.window.frame.u(x[None]))[0])
-    plan = replace(b.plan, x=x, predicted=max(fall, 0.0))
-    return replace(b, B=0.5 * b.B if shrinks else b.B, plan=plan)
+    return replace(b, B=0.5 * b.B if shrinks else b.B, plan=replace(b.plan, x=x))
 
 
 def compared(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
@@ -172,12 +160,11 @@ def taken_again(
     """
     b = visiting(b, place, rechecks=rechecks)
     while not rechecks or suspects_at(b, place).size:
-        before = b.fitted
         b, reading = yield from measure(b)
         if reading is None:
             return b, False
         if is_beside(reading):
-            b = taken_off(resized_beside(b, before, reading), reading.x)
+            b = taken_off(b, reading.x)
             b = visiting(next_plan(b), place, rechecks=rechecks)
         elif reading.answers and not is_doubted(b):
             return b, True
@@ -212,22 +199,12 @@ def is_affordable(b: Belief) -> bool:
 def decided(b: Belief, rival: Array, *, is_centre: bool) -> tuple[Belief, bool]:
     """After a comparison: the better place, and whether to go on from there.
 
-    A place that drifts in its own way is put aside: it would bend every fit.
     `is_centre`: whether the rival was the centre when the comparison began.
     """
-    lead, old = contrast(b, rival), b.best
-    b = replace(b, local=b.local or lead.drifts_apart)
-    needed = 0.0
-    if b.local:
+    lead, needed = contrast(b, rival), 0.0
+    if b.drifts_locally:
         # Of the start, late readings tell little: the sign alone would be chance.
         needed = 1.0 if lead.error < _CLOSE else _FAR_AHEAD
     if lead.ahead > -needed:
         return b, is_centre and lead.ahead > _FAR_AHEAD
-    b = replace(b, best=Place(rival, b.B if is_centre else old.B))
-    if lead.drifts_apart:
-        there = b.rows_at(rival)
-        first, last = int(there[0]), int(there[-1])
-        seen = witness(b.samples, first, last, b.noise.unit, b.spacing)
-        b = replace(b, aside=(*b.aside, old.x), evidence=seen)
-        b = b.refitted()
-    return b, not is_centre
+    return replace(b, best=Place(rival, b.B if is_centre else b.best.B)), not is_centre
