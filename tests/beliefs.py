@@ -8,7 +8,6 @@ import numpy as np
 
 from tobyqa import Adaptive
 from tobyqa.methods.adaptive.belief import Belief, Place, Plan
-from tobyqa.methods.adaptive.centre import Evidence
 from tobyqa.methods.adaptive.noise import BELIEVED, Noise
 from tobyqa.samples import SampleSet
 from tobyqa.spacetime.components import Components
@@ -39,7 +38,6 @@ def belief(
         "B": np.eye(2),
         "best": Place(HERE, 2.0 * np.eye(2)),
         "plan": Plan(HERE),
-        "evidence": Evidence(0.0, 0.0),
         **fields,
     }
     return Belief(

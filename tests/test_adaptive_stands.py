@@ -109,12 +109,6 @@ def test_readings_nobody_asked_for_are_fitted_while_a_trial_waits():
     assert bowl(opt.progress().x) < 0.05
 
 
-def test_a_region_shrinks_on_a_blurred_plan_that_was_answered():
-    b = begun(bowl, 30, start=0.0, maxfev=40)._state
-    blurred = replace(b, plan=replace(b.plan, blurred=True))
-    assert size_change(blurred, b.fitted) < 1.0
-
-
 def test_a_region_does_not_shrink_on_readings_nobody_asked_for():
     """Or they would soon all lie outside, and it would shrink because of that."""
     blurred = 0
@@ -146,22 +140,6 @@ def test_the_quick_look_is_of_now_and_its_drift_ends_there(compare):
         assert estimate.t == estimate.drift.t[-1] == newest
         assert estimate.drift.value[-1] == pytest.approx(0.0, abs=1e-9)
         assert estimate.drift.std[-1] == pytest.approx(0.0, abs=1e-6)
-
-
-def test_two_readings_at_one_time_say_nothing_of_the_drift():
-    """Taken for a drift of zero, they made the search see unrest in a steady one."""
-
-    def unrest(rate):
-        opt = begun(bowl, 0, start=0.0)
-        for k in range(20):
-            trial = opt.ask()
-            opt.tell(trial, bowl(trial.x) + rate * k, t=float(k))
-            centre = opt.result().history.centre[-1]
-            for _ in range(2):
-                opt.tell(centre, bowl(centre) + rate * k, t=float(k))
-        return opt._state.evidence.unrest
-
-    assert unrest(5.0) == pytest.approx(unrest(0.0), abs=1e-6)
 
 
 def test_components_can_be_searched_at_every_reading():
