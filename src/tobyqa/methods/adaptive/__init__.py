@@ -45,7 +45,7 @@ class Adaptive(Options):
     """
 
     RETIRED: ClassVar[frozenset[str]] = frozenset(
-        {"appeal", "caution", "early", "excursions", "focus", "home", "verify"}
+        "appeal caution compare early excursions focus home repeats verify".split()
     )
 
     def needs(self, n: int) -> int:

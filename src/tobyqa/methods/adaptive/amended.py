@@ -30,7 +30,6 @@ def amended(b: Belief, row: int, value: float) -> Belief | None:
         samples=samples,
         doubts=b.doubts.settled(row, is_right=is_known),
         recheck=None if b.recheck == row else b.recheck,
-        to_come=(),
         minima=(),
         accepted=False,
     )

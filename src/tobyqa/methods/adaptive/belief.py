@@ -43,14 +43,6 @@ _CALM = Components(2.0, 1.5, -6.0)  # for readings that others cannot be fitted 
 
 
 @dataclass(frozen=True)
-class Place:
-    """A point and the region that the search had there."""
-
-    x: Array
-    B: Array
-
-
-@dataclass(frozen=True)
 class Plan:
     """The next point and what is expected of it."""
 
@@ -58,15 +50,12 @@ class Plan:
     unresolved: bool = True  # the gradient is less than twice its uncertainty
     explores: bool = True
     visible: float = math.inf  # largest variation over the region, in noise units
-    revisits: bool = False  # a known place is measured again
-    rechecks: bool = False  # for it was hard to believe
+    rechecks: bool = False  # a known place, where a reading was hard to believe
 
     @property
     def why(self) -> Why:
         if self.rechecks:
             return Why.RECHECK
-        if self.revisits:
-            return Why.COMPARISON
         return Why.EXPLORATION if self.explores else Why.STEP
 
 
@@ -81,7 +70,6 @@ class Belief:
     B: Array  # region {centre + B u : |u| <= 1}
     noise: Noise
     spacing: float  # unit of time
-    best: Place  # confirmed by comparisons
     fitted: Fit
     plan: Plan
     expected: tuple[float, float] = (0.0, 0.0)  # of the newest reading, by the fit
@@ -91,8 +79,6 @@ class Belief:
     widest: float = math.inf  # longest axis that the region may have
     settled: int = 0  # iterations that found nothing left to gain
     minima: tuple[Array, ...] = ()  # of the latest fits
-    repeats: int = 0  # readings at known places
-    to_come: tuple[Array, ...] = ()  # places of a comparison, after the planned one
     failed: tuple[Array, ...] = ()  # further points that could not be measured
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre

@@ -28,7 +28,7 @@ from ...spacetime.likelihood import start_components
 from ...spacetime.window import window_around, window_size
 from ...state import Observation, Proposal, State, Task, Verdict, Why, with_reading
 from ..first_points import failures_at, first_ways, unread
-from .belief import Asking, Belief, Place, Plan
+from .belief import Asking, Belief, Plan
 from .noise import noise_of_probe
 from .options import Options
 
@@ -194,7 +194,6 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         B=B,
         noise=noise,
         spacing=spacing,
-        best=Place(samples.points[new], B),  # the start as it could be set
         fitted=fitted,
         plan=Plan(task.x0),
         widest=s.max_radius * task.radius,

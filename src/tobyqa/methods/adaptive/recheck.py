@@ -15,7 +15,7 @@ from ...spacetime.strange import of_newest, strangest
 from ...spacetime.window import relative_variances
 from ...state import Doubtful
 from ...stuck import stuck_now
-from .belief import PATIENT, Asking, Belief, Place
+from .belief import PATIENT, Asking, Belief
 
 Array = NDArray[np.float64]
 
@@ -31,13 +31,12 @@ def is_doubted(b: Belief) -> bool:
 
 def looked_again(b: Belief) -> Belief:
     """With the plan to measure its place again."""
-    return replace(b, plan=replace(b.plan, rechecks=True), recheck=None)
+    return visiting(replace(b, recheck=None), b.plan.x)
 
 
-def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
+def visiting(b: Belief, place: Array) -> Belief:
     """With the plan to measure a known place."""
-    plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
-    return replace(b, plan=plan)
+    return replace(b, plan=replace(b.plan, x=place, rechecks=True))
 
 
 def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
@@ -120,8 +119,6 @@ def _without(b: Belief, row: int, strangeness: float) -> Belief:
     if not b.doubts.denies(strangeness):
         return b
     before, b = b, replace(b, doubts=b.doubts.plus(row, strangeness))
-    if not b.rows_at(b.best.x).size:
-        return before  # it is for a comparison to deny
     b = at_what_counts(b)
     fitted = b.improved(b.fit_around(b.centre, before.fitted.components), PATIENT)
     if not b.doubts.denies(_seen(b, fitted, row).strangeness):
@@ -131,14 +128,9 @@ def _without(b: Belief, row: int, strangeness: float) -> Belief:
 
 
 def at_what_counts(b: Belief) -> Belief:
-    """With a centre and a best place that have readings which count.
-
-    The same centre, or else the lowest near by.
-    """
+    """With a centre that has a reading which counts, or else the lowest near by."""
     if b.centre in b.left_out:
         b = replace(b, centre=_another_centre(b), accepted=False)
-    if not b.rows_at(b.best.x).size:
-        b = replace(b, best=Place(b.centre_point, b.B))
     return b
 
 
@@ -171,7 +163,7 @@ def awake(b: Belief) -> Asking[Belief]:
     rows = stuck_now(samples.points, samples.values, b.fitted.noise_std).tolist()
     b = at_what_counts(b)
     b = b.with_fit(b.improved(b.refitted().fitted, PATIENT))
-    b = visiting(replace(b, recheck=None), b.centre_point, rechecks=True)
+    b = visiting(replace(b, recheck=None), b.centre_point)
     looks = 0
     while is_stuck(b):
         reading = yield b.plan, b

@@ -52,7 +52,7 @@ def resized(b: Belief, before: Belief, reading: Observation) -> Belief:
         then, why = flight.standing, flight.proposal.why
         explores = why is Why.EXPLORATION
         is_judged = isinstance(then, Belief) and (explores or why is Why.STEP)
-    elif before.plan.revisits:
+    elif before.plan.rechecks:
         return b
     if not is_judged or b.status is Status.UNBOUNDED:
         return b
