@@ -97,8 +97,8 @@ def _step(b: Belief, fitted: Fit, then: Belief, surprise: float) -> Step:
     """
     x, frame = b.samples.points[-1], fitted.window.frame
     here, there = fitted.falls(frame.u(np.array([x, then.centre_point])))
-    u = np.linalg.solve(then.B, x - then.centre_point)
-    promised = float(then.fitted.falls(then.fitted.window.frame.u(x[None]))[0])
+    u = then.fitted.window.frame.u(x)  # in the region as it was, not as turned since
+    promised = float(then.fitted.falls(u[None])[0])
     louder = then.fitted.noise_std / fitted.noise_std
     return Step(
         promised=max(promised * louder, 0.0),
