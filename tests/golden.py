@@ -22,7 +22,7 @@ from tobyqa.bench.channels import Context, channel_names, get_channel
 FILE = Path(__file__).parent / "data" / "golden.json"
 POINTS = 36  # of each run; later ones depend on the last digits of the fits
 NOISE = 1e-3
-PARTS = ("doubt", "focus")  # their absence is pinned too
+PARTS = ("doubt", "robust")  # their absence is pinned too
 
 
 def latent(x: np.ndarray) -> float:

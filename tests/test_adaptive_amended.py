@@ -71,7 +71,7 @@ def test_a_withdrawn_row_is_in_no_fit_and_never_acquitted(row):
     assert row not in b.fitted.window.rows
     assert b.centre != row
     assert row not in b.rows_at(b.samples.points[row])
-    assert b.rows_at(b.best.x).size
+    assert b.rows_at(b.centre_point).size
     assert b.doubts.suspects == RIGHT[0.1].doubts.suspects
     again = amended(b, (row + 1) % 30, 0.5)
     assert row not in again.fitted.window.rows
@@ -102,16 +102,6 @@ def test_the_belief_before_is_as_it_was():
     amended(b, 5, math.nan)
     np.testing.assert_array_equal(b.samples.values, values)
     assert b.doubts == doubts
-
-
-def test_what_a_wrong_reading_has_shown_of_the_drift_is_forgotten():
-    """It is the witness: the second reading at the start."""
-    wrong, right = belief(7, wrong=3, off=50.0), belief(7)
-    at_start = wrong.samples.rows_at(np.zeros(2))
-    assert at_start.tolist() == [0, 3]
-    assert abs(wrong.evidence.slope) > 5.0
-    b = amended(wrong, 3, float(right.samples.values[3]))
-    assert b.evidence.slope == pytest.approx(right.evidence.slope)
 
 
 def test_a_guess_of_the_noise_that_a_slip_has_spoilt_is_made_anew():
