@@ -4,16 +4,15 @@ one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
+from .frozen import cached_property, replace
 from .polyhedron import Polyhedron
 from .setpoints import Place, Setpoints
 from .space import Space
@@ -121,7 +120,7 @@ class Border:
 
     allowed: Allowed
     everywhere: Space  # with no variable fixed since the search began
-    last: Array | None = None  # the latest point that was asked for
+    last: Array | None = None  # the latest point asked for, if moves are limited
     alarms: int = 0  # readings beyond the limit, after which nobody is back yet
     counts: Counts = field(default_factory=dict)  # of settings that can be counted
 
@@ -157,25 +156,24 @@ class Border:
 
     def _within_one_move(self, goal: Place) -> Place:
         """The goal, or a place on the way to it from the latest that was asked for."""
-        if self.last is None or np.isinf(self._most).all():
+        most = self.everywhere.max_move
+        if self.last is None or most is None:
             return goal
-        x = on_the_way(self.everywhere.setpoints, self.last, goal.x, self._most)
+        x = on_the_way(self.everywhere.setpoints, self.last, goal.x, most)
         return goal if x is goal.x else Place(x, self.allowed.space.to_search(x))
 
     def _untried(self, goal: Place, often: int) -> Place | None:
         """The goal, or what is next to it if it was asked for often enough."""
-        if self.counts.get(key(goal.x), 0) < often:
+        if not self.counts or self.counts.get(key(goal.x), 0) < often:
             return goal
         return self.allowed.untried(goal, self.counts, often)
 
-    @cached_property
-    def _most(self) -> Array:
-        moves = [v.max_move for v in self.everywhere.variables]
-        return np.array([math.inf if move is None else move for move in moves])
-
     def asked(self, x: Array) -> Border:
-        counts = self.counts
-        if self.allowed.is_on_grid:
+        """Once x was asked for, as far as later questions depend on it."""
+        counts, is_counted = self.counts, self.allowed.is_on_grid
+        if not is_counted and self.everywhere.max_move is None:
+            return self
+        if is_counted:
             counts = {**counts, key(x): counts.get(key(x), 0) + 1}
         return replace(self, last=x, counts=counts)
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-def replace(value: T, **changes: Any) -> T:
+def replace(value: T, /, **changes: Any) -> T:
     """As `dataclasses.replace`, in a fifth of the time, without a call per field.
 
     For classes without `__post_init__`. What was computed on the way
@@ -17,8 +17,9 @@ def replace(value: T, **changes: Any) -> T:
     names = type(value).__dataclass_fields__  # type: ignore[attr-defined]
     assert changes.keys() <= names.keys(), f"{type(value)} has not all of {changes}"
     known, new = vars(value), object.__new__(type(value))
-    fields = {name: known[name] for name in names}
-    vars(new).update(fields, **changes)
+    if len(known) > len(names):
+        known = {name: known[name] for name in names}
+    vars(new).update(known, **changes)
     return new
 
 

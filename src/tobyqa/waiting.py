@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .frozen import replace
 from .state import Flight
 
 Array = NDArray[np.float64]
@@ -26,11 +27,6 @@ class Out:
     flight: Flight | None  # None: of a search that has been begun anew since
     has_company: bool = False  # others have been out at the same time
     is_back: bool = False  # on the way to the safe place, or there
-
-    @property
-    def company(self) -> Flight | None:
-        """What the method learns of it that it need not know of a lone trial."""
-        return self.flight if self.has_company else None
 
     def anew(self, z: Array) -> Out:
         """The same for a search that did not ask for it."""
@@ -64,12 +60,10 @@ def at(waiting: Waiting, x: Array) -> Out | None:
     return None
 
 
-def answers(waiting: Waiting, trial: Out, proposal: int | None) -> bool:
-    """Whether a trial is the proposal, or measures the same place beside it."""
-    own = waiting.get(-1 if proposal is None else proposal)
-    if own is None or not trial.has_company:
-        return trial.id == proposal
-    return np.array_equal(trial.x, own.x)
+def is_beside(waiting: Waiting, trial: Out, proposal: int | None) -> bool:
+    """Whether a trial measures the same place as the proposal, beside it."""
+    own = None if proposal is None else waiting.get(proposal)
+    return own is not None and trial.has_company and np.array_equal(trial.x, own.x)
 
 
 def is_taken(waiting: Waiting, x: Array) -> bool:
