@@ -123,8 +123,7 @@ class OneThread:
 
     def _restore(self) -> None:
         for library, number in self._before:
-            is_ours = library.get() == 1  # else someone has changed it meanwhile
-            if is_ours and number > 1:
+            if number > 1 and library.get() == 1:  # else it was changed meanwhile
                 library.set(number)
         self._before = []
 

@@ -109,7 +109,7 @@ class Question(NamedTuple):
 
     place: Place
     is_own: bool
-    why: Why | None = None  # if not for the method's own reasons
+    why: Why
     is_exhausted: bool = False  # all settings near by were measured often enough
     is_proposal: bool = True  # not a further point beside it
 
@@ -124,16 +124,12 @@ class Border:
     alarms: int = 0  # readings beyond the limit, after which nobody is back yet
     counts: Counts = field(default_factory=dict)  # of settings that can be counted
 
-    @property
-    def is_alarmed(self) -> bool:
-        """Whether the way leads to the safe place."""
-        return self.alarms > 0
-
     def question(self, z: Array, why: Why) -> Question:
         """What to ask if the method proposes z."""
-        goal = self.allowed.safe if self.is_alarmed else self.allowed.place(z)
+        is_alarmed = self.alarms > 0
+        goal = self.allowed.safe if is_alarmed else self.allowed.place(z)
         is_exhausted = False
-        if not self.is_alarmed and why not in _KNOWN_PLACES:
+        if self.counts and not is_alarmed and why not in _KNOWN_PLACES:
             # First points that coincide would tell nothing of a curvature.
             often = 1 if why is Why.FIRST else OFTEN
             untried = self._untried(goal, often)
@@ -142,9 +138,9 @@ class Border:
         place = self._within_one_move(goal)
         if place is not goal:
             return Question(place, False, Why.ON_THE_WAY)
-        if self.is_alarmed:
+        if is_alarmed:
             return Question(goal, False, Why.SAFE)
-        return Question(goal, True, is_exhausted=is_exhausted)
+        return Question(goal, True, why, is_exhausted)
 
     def further(self, z: Array, why: Why) -> Question:
         """What to ask beside it if the method would have z measured as well."""
@@ -164,7 +160,7 @@ class Border:
 
     def _untried(self, goal: Place, often: int) -> Place | None:
         """The goal, or what is next to it if it was asked for often enough."""
-        if not self.counts or self.counts.get(key(goal.x), 0) < often:
+        if self.counts.get(key(goal.x), 0) < often:
             return goal
         return self.allowed.untried(goal, self.counts, often)
 
@@ -188,7 +184,7 @@ class Border:
         if guard.is_beyond(value, maximize=self.everywhere.maximize):
             alarms = self.alarms + 1 if is_one_more else max(self.alarms, 1)
             return replace(self, alarms=alarms)._forbidding(x)
-        is_back = self.is_alarmed and np.array_equal(x, allowed.safe.x)
+        is_back = self.alarms > 0 and np.array_equal(x, allowed.safe.x)
         return replace(self, alarms=self.alarms - 1) if is_back else self
 
     def amended(self, x: Array, values: Iterable[float], *, is_there: bool) -> Border:

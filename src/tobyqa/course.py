@@ -15,10 +15,10 @@ from .changes import AMENDMENTS, CHANGES, fixed_after
 from .counting import READINGS, Event
 from .frozen import replace
 from .places import Places
-from .rows import Row, amended, observation, values_at
+from .rows import Row, amended, values_at
 from .sent import Sent, Told
 from .setup import Setup
-from .state import Flight, Observation, Proposal, Standing, Why
+from .state import NAMED, Flight, Observation, Proposal, Standing, Why
 from .waiting import Out
 
 Array = NDArray[np.float64]
@@ -74,7 +74,6 @@ class Course:
     def question(self) -> Question:
         """Where to measure next, and what for."""
         own = self._question
-        own = own._replace(why=own.why or self.proposal.why)
         if not self._waiting:
             return own
         proposal = None if self._trial in self._waiting else self.proposal
@@ -118,12 +117,14 @@ class Course:
         is_there = x is place.x or np.array_equal(x, place.x)
         z = place.z if is_there else self._z(x, event)
         x0 = self.setup.task.x0
-        is_next = not is_further and waiting.is_same_place(z, place.z, x0)
+        is_next = not is_further and (
+            z is place.z or waiting.is_same_place(z, place.z, x0)
+        )
         if not is_further:
             self._trial = event["id"] if is_next and is_own else None
         proposal = self.proposal
         if not (is_next and is_own):
-            why = Why.__members__.get(str(event.get("why")), Why.STEP)
+            why = NAMED.get(str(event.get("why")), Why.STEP)
             is_own = not is_next and why not in _ON_THE_WAY
             proposal = Proposal(z, why)
         flight, is_back = Flight(proposal, self.state), self._border.alarms > 0
@@ -154,7 +155,15 @@ class Course:
         )
         if at is not None:
             del self._waiting[at.id]
-        seen = observation(event, None if at is None else at.x, answers)
+        sigma = event.get("sigma")
+        seen = Observation(
+            x=event["x"] if at is None else at.x,
+            t=event["t"],
+            value=event.get("value", math.nan),
+            sigma=math.nan if sigma is None else sigma,
+            trial=event["id"],
+            answers=answers,
+        )
         row = len(self.rows)
         is_sent = is_heard and self._hear(seen, at, row)
         accepted = is_sent and self.state.accepted

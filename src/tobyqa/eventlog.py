@@ -220,7 +220,6 @@ class EventLog:
             and not (course := self.course).is_held
         ):
             question = course.question
-            assert question.why is not None
             question.place.x.flags.writeable = False
             beside = "own" if question.is_proposal else "further"
             self.record(

@@ -66,8 +66,9 @@ def after_reading(
         )
     if known == _first_look(space.dimensions) and _is_unscaled(space):
         _compare_effects(rows, space.names)
-    if is_repeating(row.seen.value for row in reversed(rows)):
-        _look_at_sensor(rows, noise())
+    before = rows[-2].seen.value if len(rows) > 1 else math.nan
+    if before == seen.value or math.isnan(before):  # else no sensor is stuck
+        _after_the_same(rows, noise)
 
 
 def _compare_effects(rows: Sequence[Row], names: Sequence[str]) -> None:
@@ -81,11 +82,14 @@ def _compare_effects(rows: Sequence[Row], names: Sequence[str]) -> None:
         caution(text)
 
 
-def _look_at_sensor(rows: Sequence[Row], noise: float) -> None:
+def _after_the_same(rows: Sequence[Row], noise: Callable[[], float]) -> None:
     """Warn in the log, once, when the sensor begins to look stuck."""
-    seen = history(rows, rows[-1].seen.x.size)
-    text = stuck(seen.x, seen.value, noise)
-    if text and not stuck(seen.x[:-1], seen.value[:-1], noise):
+    read = (row.seen.value for row in reversed(rows) if not row.seen.failed)
+    if not is_repeating(read):
+        return
+    seen, std = history(rows, rows[-1].seen.x.size), noise()
+    text = stuck(seen.x, seen.value, std)
+    if text and not stuck(seen.x[:-1], seen.value[:-1], std):
         _log.warning("%s", text)
 
 

@@ -16,6 +16,7 @@ what is without noise may well have a plateau.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -70,16 +71,9 @@ def stuck_now(points: Array, values: Array, noise: float) -> NDArray[np.int64]:
 
 
 def is_repeating(latest_first: Iterable[float]) -> bool:
-    """Whether the latest readings are equal, as often as is worth a closer look.
-
-    Failures, which are NaN, are passed over.
-    """
-    read = (value for value in latest_first if not math.isnan(value))
-    first = next(read, None)
-    for count, value in enumerate(read, 2):
-        if value != first or count == _LEAST:
-            return value == first
-    return False
+    """Whether the latest readings are equal, as often as is worth a closer look."""
+    latest = list(itertools.islice(latest_first, _LEAST))
+    return len(latest) == _LEAST and len(set(latest)) == 1
 
 
 def _spells(values: Array) -> list[Spell]:
