@@ -113,13 +113,11 @@ class Course:
     def _ask(self, event: Event) -> None:
         """A trial goes out."""
         x, (place, is_own, *_) = event["x"], self._question
-        is_further = event.get("beside") == "further"
+        x0, is_further = self.setup.task.x0, event.get("beside") == "further"
         is_there = x is place.x or np.array_equal(x, place.x)
         z = place.z if is_there else self._z(x, event)
-        x0 = self.setup.task.x0
-        is_next = not is_further and (
-            z is place.z or waiting.is_same_place(z, place.z, x0)
-        )
+        is_there = is_there or waiting.is_same_place(z, place.z, x0)
+        is_next = is_there and not is_further
         if not is_further:
             self._trial = event["id"] if is_next and is_own else None
         proposal = self.proposal
@@ -129,7 +127,9 @@ class Course:
             proposal = Proposal(z, why)
         flight, is_back = Flight(proposal, self.state), self._border.alarms > 0
         out = Out(event["id"], x, z, is_own, flight, is_back=is_back)
-        self._waiting = waiting.joined(self._waiting, out)
+        self._waiting[out.id] = out
+        if len(self._waiting) > 1:
+            self._waiting = waiting.in_company(self._waiting)
         self._border, self._next = self._border.asked(x), None
 
     def _z(self, x: Array, event: Event) -> Array:
@@ -144,7 +144,7 @@ class Course:
             out = waiting.at(self._waiting, place.x) if is_own else None
             if out is not None:
                 self._trial = out.id
-                self._waiting[out.id] = replace(out, z=place.z)
+                self._waiting[out.id] = out._replace(z=place.z)
 
     # -- readings --------------------------------------------------------------------
 
@@ -187,10 +187,8 @@ class Course:
             if seen.failed and at.is_back:
                 return False
             seen = replace(seen, trial=None)
-        space = self.setup.space
-        if space is not self._first.space and not is_seen(
-            self._first, self.setup, seen.x
-        ):
+        first, now, space = self._first, self.setup, self.setup.space
+        if space is not first.space and not is_seen(first, now, seen.x):
             return False
         # The z of a trial, not of its x: a place that is measured again is the same
         # one, bit by bit.

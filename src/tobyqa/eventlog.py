@@ -84,14 +84,13 @@ class EventLog:
         """What the events add up to without the method."""
         events = self.events
         count, books = self._counted
-        if count == len(events):
-            return books
-        latest = events[count:]
-        if "undo" in [event["event"] for event in latest]:
-            books = Books.of(events, self.setup.maxfev)
-        else:
-            books = functools.reduce(Books.after, latest, books)
-        self._counted = len(events), books
+        if count < len(events):
+            latest = events[count:]
+            if "undo" in [event["event"] for event in latest]:
+                books = Books.of(events, self.setup.maxfev)
+            else:
+                books = functools.reduce(Books.after, latest, books)
+            self._counted = len(events), books
         return books
 
     @property

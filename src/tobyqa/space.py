@@ -135,10 +135,8 @@ class Space:
     @cached_property
     def max_move(self) -> Array | None:
         """How far each may go from one point to the next, None: all anywhere."""
-        moves = [v.max_move for v in self.variables]
-        if all(move is None for move in moves):
-            return None
-        return np.array([math.inf if move is None else move for move in moves])
+        moves = [math.inf if (m := v.max_move) is None else m for v in self.variables]
+        return None if np.isinf(moves).all() else np.array(moves)
 
     @cached_property
     def _scale(self) -> Array:
@@ -231,7 +229,7 @@ class Space:
 
     # -- values and their derivatives ------------------------------------------------
 
-    @property
+    @cached_property
     def sign(self) -> float:
         """-1 if readings are to be large, else 1."""
         return -1.0 if self.maximize else 1.0

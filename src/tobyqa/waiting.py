@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .frozen import replace
 from .state import Flight
 
 Array = NDArray[np.float64]
@@ -16,8 +15,7 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-6  # of the distance from x0, by which a replay may differ elsewhere
 
 
-@dataclass(frozen=True)
-class Out:
+class Out(NamedTuple):
     """A trial that went out and has not come back."""
 
     id: int
@@ -30,20 +28,16 @@ class Out:
 
     def anew(self, z: Array) -> Out:
         """The same for a search that did not ask for it."""
-        return replace(
-            self, z=z, flight=None, is_own=self.is_own and not self.has_company
-        )
+        is_own = self.is_own and not self.has_company
+        return self._replace(z=z, flight=None, is_own=is_own)
 
 
 Waiting = Mapping[int, Out]
 
 
-def joined(waiting: Waiting, trial: Out) -> dict[int, Out]:
-    """With one more, which is company for all."""
-    if not waiting:
-        return {trial.id: trial}
-    everyone = [*waiting.values(), trial]
-    return {out.id: replace(out, has_company=True) for out in everyone}
+def in_company(waiting: Waiting) -> dict[int, Out]:
+    """All of them, each of which is company for the others."""
+    return {out.id: out._replace(has_company=True) for out in waiting.values()}
 
 
 def without(waiting: Waiting, trials: Iterable[int]) -> dict[int, Out]:
