@@ -189,7 +189,7 @@ class Books:
     def _after_reading(self, event: Event) -> Books:
         trial, pending = event["id"], self.pending
         if trial is not None:
-            pending = tuple(other for other in pending if other.id != trial)
+            pending = tuple([other for other in pending if other.id != trial])
             if len(pending) == len(self.pending):
                 raise ValueError(f"trial {trial} was told but not asked for")
         has_failed = event["event"] == "fail"

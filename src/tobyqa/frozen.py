@@ -15,11 +15,13 @@ def replace(value: T, /, **changes: Any) -> T:
     (`cached_property`) is not taken along.
     """
     names = type(value).__dataclass_fields__  # type: ignore[attr-defined]
-    assert changes.keys() <= names.keys(), f"{type(value)} has not all of {changes}"
-    known, new = vars(value), object.__new__(type(value))
+    known, new = value.__dict__, object.__new__(type(value))
     if len(known) > len(names):
         known = {name: known[name] for name in names}
-    vars(new).update(known, **changes)
+    fields = new.__dict__
+    fields.update(known)
+    fields.update(changes)
+    assert len(fields) == len(names), f"{type(value)} has not all of {changes}"
     return new
 
 
@@ -34,5 +36,5 @@ class cached_property(Generic[T]):
 
     def __get__(self, value: Any, owner: type | None = None) -> T:
         found = self._computed(value)
-        vars(value)[self._name] = found
+        value.__dict__[self._name] = found
         return found
