@@ -5,11 +5,18 @@ thread. Processor time, so that a busy machine matters less; it still depends on
 machine, so ratios within one run are what to look at.
 
     python benchmarks/overhead.py [--repeat 3] [--n 6 10 20] [--budget 1500]
+    python benchmarks/overhead.py --solvers paper adaptive --against SRC
+
+SRC is the `src` folder of another checkout. Its solvers run in a process of their own,
+in turn with those here, so that both see the same machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -47,6 +54,30 @@ def overhead(solve: Callable[..., np.ndarray], n: int, budget: int) -> float:
     return (time.process_time() - start - fun.seconds) / max(fun.calls, 1)
 
 
+class Elsewhere:
+    """Another checkout's solvers, in a process that answers one question at a time."""
+
+    def __init__(self, src: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, "--answer"],
+            env={**os.environ, "PYTHONPATH": src},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def overhead(self, solver: str, n: int, budget: int) -> float:
+        print(solver, n, budget, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+
+def answer() -> None:
+    """Be the other process: lines of solver, n and budget in, seconds out."""
+    for line in sys.stdin:
+        name, n, budget = line.split()
+        print(overhead(get_solver(name).solve, int(n), int(budget)), flush=True)
+
+
 def budget_for(n: int) -> int:
     """Enough to leave the start-up behind, not so much that COBYQA takes minutes."""
     return {6: 400, 10: 400, 20: 300, 50: 250, 100: 350}.get(n, 10 * n)
@@ -58,7 +89,12 @@ def main() -> None:
     parser.add_argument("--n", type=int, nargs="+", default=DIMENSIONS)
     parser.add_argument("--budget", type=int, help="evaluations, else 250 to 400")
     parser.add_argument("--solvers", nargs="+", default=SOLVERS)
+    parser.add_argument("--against", metavar="SRC", help="another checkout's folder")
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.answer:
+        return answer()
+    there = Elsewhere(args.against) if args.against else None
 
     solvers = [get_solver(name) for name in args.solvers]
     for solver in solvers:
@@ -66,14 +102,20 @@ def main() -> None:
             print(f"skipping {solver.name}: {solver.why_not()}")
     solvers = [s for s in solvers if not s.why_not()]
     print("microseconds per evaluation (ratio to `paper`), best of", args.repeat)
-    print(f"{'n':>5}" + "".join(f"{s.name:>22}" for s in solvers))
+    other = f"{'there':>8} {'here/there':>11}" if there else ""
+    print(f"{'n':>5}" + "".join(f"{s.name:>22}{other}" for s in solvers))
     for n in args.n:
         cells, ours = "", float("nan")
         budget = args.budget or budget_for(n)
         for solver in solvers:
-            best = min(overhead(solver.solve, n, budget) for _ in range(args.repeat))
+            best = theirs = float("inf")
+            for _ in range(args.repeat):
+                best = min(best, overhead(solver.solve, n, budget))
+                if there:
+                    theirs = min(theirs, there.overhead(solver.name, n, budget))
             ours = best if solver.name == "paper" else ours
             cells += f"{1e6 * best:12.0f} ({best / ours:7.2f})"
+            cells += f"{1e6 * theirs:8.0f} {best / theirs:11.2f}" if there else ""
         print(f"{n:5}{cells}", flush=True)
     print(
         f"floor: {floor():.0f} us at n = 10, the LAPACK calls of one fit alone; the\n"

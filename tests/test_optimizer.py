@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -382,3 +383,31 @@ def test_non_finite_readings_are_failures(value):
     opt.tell(opt.ask(), value)
     assert opt.result().nfail == 1
     assert math.isnan(opt.result().history.value[0])
+
+
+def calls_of(function, *args):
+    """How many calls, of whatever, it takes."""
+    calls = []
+
+    def count(frame, event, arg):
+        if "call" in event:
+            calls.append(event)
+
+    sys.setprofile(count)
+    try:
+        function(*args)
+    finally:
+        sys.setprofile(None)
+    return len(calls)
+
+
+def test_a_late_reading_takes_no_more_calls_than_an_early_one():
+    """Method paper keeps as many readings late as early, and nothing else may grow."""
+    rng = np.random.default_rng(0)
+    opt = Optimizer(np.zeros(3), method="paper", noise=0.0, rng=0)
+    calls = []
+    for _ in range(240):
+        trial = opt.ask()
+        value = float(trial.x @ trial.x) + rng.normal()
+        calls.append(calls_of(opt.tell, trial, value))
+    assert max(calls[200:]) < 1.1 * max(calls[20:60])

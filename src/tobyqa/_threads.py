@@ -13,7 +13,6 @@ are left as they are.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import importlib
@@ -116,14 +115,15 @@ class OneThread:
 
     def _open(self) -> None:
         """No thread may come here with the lock: an interrupt has left it locked."""
-        with contextlib.suppress(RuntimeError):  # which says that it is another's
+        try:
             while True:
                 self._lock.release()
+        except RuntimeError:  # which says that it is another's, or nobody's
+            return
 
     def _restore(self) -> None:
         for library, number in self._before:
-            is_ours = library.get() == 1  # else someone has changed it meanwhile
-            if is_ours and number > 1:
+            if number > 1 and library.get() == 1:  # else it was changed meanwhile
                 library.set(number)
         self._before = []
 

@@ -24,9 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +32,9 @@ from numpy.typing import NDArray
 from . import _check
 from .changes import AMENDMENTS, CHANGES, checked_change, fixed_after
 from .counting import Event, counting
+from .frozen import replace
 from .result import Status
-from .state import Why
+from .state import NAMED, Why
 
 Array = NDArray[np.float64]
 
@@ -123,14 +122,17 @@ def _checked_reading(event: Event, n: int) -> Event:
     }
 
 
-class Books(NamedTuple):
+@dataclass(frozen=True)
+class Books:
     """Where a run stands by its events alone."""
 
     asked: int = 0  # trials handed out
     pending: tuple[Trial, ...] = ()  # those that wait for their readings, as asked
     next_id: int = 0
     rows: int = 0  # readings and failures
-    blank: Mapping[int, str] = MappingProxyType({})  # rows without a value, and why
+    blank: Mapping[int, str] = field(
+        default_factory=dict
+    )  # rows without a value, and why
     failures: int = 0  # in a row, up to now
     ended: Status | None = None  # from outside
     is_numbered: bool = True  # readings are timed by their number
@@ -138,23 +140,25 @@ class Books(NamedTuple):
     maxfev: int | None = None  # the budget, as it was said last
     extended: int = 0  # the budget, as it was extended last
     changes: int = 0
-    fixed: Mapping[str, float] = MappingProxyType({})  # since the search began
+    fixed: Mapping[str, float] = field(default_factory=dict)  # since the search began
     dropped: int = 0  # trials given up
 
     def after(self, event: Event) -> Books:
         """The books with one more event, or an error if it cannot come next."""
         kind = event["event"]
         if kind == "ask":
-            trial = Trial(event["id"], event["x"], _why(event))
-            return self._replace(
+            # None, if its version did not keep it or this one does not know it.
+            trial = Trial(event["id"], event["x"], NAMED.get(str(event.get("why"))))
+            return replace(
+                self,
                 asked=self.asked + 1,
                 pending=(*self.pending, trial),
                 next_id=max(self.next_id, event["id"] + 1),
             )
         if kind == "stop":
-            return self._replace(ended=Status[event["status"]])
+            return replace(self, ended=Status[event["status"]])
         if kind == "continue":
-            return self._replace(ended=None, failures=0, maxfev=event["maxfev"])
+            return replace(self, ended=None, failures=0, maxfev=event["maxfev"])
         if kind in CHANGES:
             return self._after_change(event)
         if kind == "give_up":
@@ -167,7 +171,8 @@ class Books(NamedTuple):
             self.check_row(event["row"])
         if event["event"] == "withdraw":
             blank = {**blank, event["row"]: WITHDRAWN}
-        return self._without(event.get("drops", ()))._replace(
+        return replace(
+            self._without(event.get("drops", ())),
             blank=blank,
             changes=self.changes + 1,
             maxfev=event.get("maxfev", self.maxfev),
@@ -179,17 +184,18 @@ class Books(NamedTuple):
         """The books once these trials are not waited for any more."""
         pending = tuple(trial for trial in self.pending if trial.id not in drops)
         given_up = len(self.pending) - len(pending)
-        return self._replace(pending=pending, dropped=self.dropped + given_up)
+        return replace(self, pending=pending, dropped=self.dropped + given_up)
 
     def _after_reading(self, event: Event) -> Books:
         trial, pending = event["id"], self.pending
         if trial is not None:
-            pending = tuple(other for other in pending if other.id != trial)
+            pending = tuple([other for other in pending if other.id != trial])
             if len(pending) == len(self.pending):
                 raise ValueError(f"trial {trial} was told but not asked for")
         has_failed = event["event"] == "fail"
         reason = {self.rows: event.get("reason", "")} if has_failed else {}
-        return self._replace(
+        return replace(
+            self,
             pending=pending,
             rows=self.rows + 1,
             blank={**self.blank, **reason} if reason else self.blank,
@@ -217,7 +223,7 @@ class Books(NamedTuple):
             for e in reversed(events)
             if e["event"] == "continue" or id(e) in extensions
         )
-        return books._replace(maxfev=next(stated, maxfev))
+        return replace(books, maxfev=next(stated, maxfev))
 
     @property
     def answered(self) -> int:
@@ -269,8 +275,3 @@ class Books(NamedTuple):
             f"{', '.join(each) or 'none'}); tell(x, value) takes points that were not "
             "asked for"
         )
-
-
-def _why(event: Event) -> Why | None:
-    """What a trial is for, if its version kept it and this one knows it."""
-    return Why.__members__.get(str(event.get("why")))

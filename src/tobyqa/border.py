@@ -4,16 +4,15 @@ one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
+from .frozen import cached_property, replace
 from .polyhedron import Polyhedron
 from .setpoints import Place, Setpoints
 from .space import Space
@@ -110,7 +109,7 @@ class Question(NamedTuple):
 
     place: Place
     is_own: bool
-    why: Why | None = None  # if not for the method's own reasons
+    why: Why
     is_exhausted: bool = False  # all settings near by were measured often enough
     is_proposal: bool = True  # not a further point beside it
 
@@ -121,20 +120,16 @@ class Border:
 
     allowed: Allowed
     everywhere: Space  # with no variable fixed since the search began
-    last: Array | None = None  # the latest point that was asked for
+    last: Array | None = None  # the latest point asked for, if moves are limited
     alarms: int = 0  # readings beyond the limit, after which nobody is back yet
     counts: Counts = field(default_factory=dict)  # of settings that can be counted
 
-    @property
-    def is_alarmed(self) -> bool:
-        """Whether the way leads to the safe place."""
-        return self.alarms > 0
-
     def question(self, z: Array, why: Why) -> Question:
         """What to ask if the method proposes z."""
-        goal = self.allowed.safe if self.is_alarmed else self.allowed.place(z)
+        is_alarmed = self.alarms > 0
+        goal = self.allowed.safe if is_alarmed else self.allowed.place(z)
         is_exhausted = False
-        if not self.is_alarmed and why not in _KNOWN_PLACES:
+        if self.counts and not is_alarmed and why not in _KNOWN_PLACES:
             # First points that coincide would tell nothing of a curvature.
             often = 1 if why is Why.FIRST else OFTEN
             untried = self._untried(goal, often)
@@ -143,9 +138,9 @@ class Border:
         place = self._within_one_move(goal)
         if place is not goal:
             return Question(place, False, Why.ON_THE_WAY)
-        if self.is_alarmed:
+        if is_alarmed:
             return Question(goal, False, Why.SAFE)
-        return Question(goal, True, is_exhausted=is_exhausted)
+        return Question(goal, True, why, is_exhausted)
 
     def further(self, z: Array, why: Why) -> Question:
         """What to ask beside it if the method would have z measured as well."""
@@ -157,9 +152,10 @@ class Border:
 
     def _within_one_move(self, goal: Place) -> Place:
         """The goal, or a place on the way to it from the latest that was asked for."""
-        if self.last is None or np.isinf(self._most).all():
+        most = self.everywhere.max_move
+        if self.last is None or most is None:
             return goal
-        x = on_the_way(self.everywhere.setpoints, self.last, goal.x, self._most)
+        x = on_the_way(self.everywhere.setpoints, self.last, goal.x, most)
         return goal if x is goal.x else Place(x, self.allowed.space.to_search(x))
 
     def _untried(self, goal: Place, often: int) -> Place | None:
@@ -168,14 +164,12 @@ class Border:
             return goal
         return self.allowed.untried(goal, self.counts, often)
 
-    @cached_property
-    def _most(self) -> Array:
-        moves = [v.max_move for v in self.everywhere.variables]
-        return np.array([math.inf if move is None else move for move in moves])
-
     def asked(self, x: Array) -> Border:
-        counts = self.counts
-        if self.allowed.is_on_grid:
+        """Once x was asked for, as far as later questions depend on it."""
+        counts, is_counted = self.counts, self.allowed.is_on_grid
+        if not is_counted and self.everywhere.max_move is None:
+            return self
+        if is_counted:
             counts = {**counts, key(x): counts.get(key(x), 0) + 1}
         return replace(self, last=x, counts=counts)
 
@@ -190,7 +184,7 @@ class Border:
         if guard.is_beyond(value, maximize=self.everywhere.maximize):
             alarms = self.alarms + 1 if is_one_more else max(self.alarms, 1)
             return replace(self, alarms=alarms)._forbidding(x)
-        is_back = self.is_alarmed and np.array_equal(x, allowed.safe.x)
+        is_back = self.alarms > 0 and np.array_equal(x, allowed.safe.x)
         return replace(self, alarms=self.alarms - 1) if is_back else self
 
     def amended(self, x: Array, values: Iterable[float], *, is_there: bool) -> Border:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,12 @@ from .border import Allowed, Border, Question
 from .changed_setup import held, is_seen, without
 from .changes import AMENDMENTS, CHANGES, fixed_after
 from .counting import READINGS, Event
+from .frozen import replace
 from .places import Places
-from .rows import Row, amended, observation, values_at
+from .rows import Row, amended, values_at
 from .sent import Sent, Told
 from .setup import Setup
-from .state import Flight, Observation, Proposal, Standing, Why
+from .state import NAMED, Flight, Observation, Proposal, Standing, Why
 from .waiting import Out
 
 Array = NDArray[np.float64]
@@ -74,11 +74,10 @@ class Course:
     def question(self) -> Question:
         """Where to measure next, and what for."""
         own = self._question
-        own = own._replace(why=own.why or self.proposal.why)
         if not self._waiting:
             return own
         proposal = None if self._trial in self._waiting else self.proposal
-        if self._border.is_alarmed or (proposal is not None and not own.is_own):
+        if self._border.alarms > 0 or (proposal is not None and not own.is_own):
             return own  # nothing else until somebody is there
         taken = tuple(out.z for out in self._waiting.values())
         for _ in range(_ATTEMPTS):
@@ -114,18 +113,23 @@ class Course:
     def _ask(self, event: Event) -> None:
         """A trial goes out."""
         x, (place, is_own, *_) = event["x"], self._question
-        is_further = event.get("beside") == "further"
-        z = place.z if np.array_equal(x, place.x) else self._z(x, event)
-        x0 = self.setup.task.x0
-        is_next = not is_further and waiting.is_same_place(z, place.z, x0)
+        x0, is_further = self.setup.task.x0, event.get("beside") == "further"
+        is_there = x is place.x or np.array_equal(x, place.x)
+        z = place.z if is_there else self._z(x, event)
+        is_there = is_there or waiting.is_same_place(z, place.z, x0)
+        is_next = is_there and not is_further
         if not is_further:
             self._trial = event["id"] if is_next and is_own else None
-        why = Why.__members__.get(str(event.get("why")), Why.STEP)
-        is_own = is_own if is_next else why not in _ON_THE_WAY
-        proposal = self.proposal if is_next and is_own else Proposal(z, why)
-        flight = Flight(proposal, self.state)
-        out = Out(event["id"], x, z, is_own, flight, is_back=self._border.is_alarmed)
-        self._waiting = waiting.joined(self._waiting, out)
+        proposal = self.proposal
+        if not (is_next and is_own):
+            why = NAMED.get(str(event.get("why")), Why.STEP)
+            is_own = not is_next and why not in _ON_THE_WAY
+            proposal = Proposal(z, why)
+        flight, is_back = Flight(proposal, self.state), self._border.alarms > 0
+        out = Out(event["id"], x, z, is_own, flight, is_back=is_back)
+        self._waiting[out.id] = out
+        if len(self._waiting) > 1:
+            self._waiting = waiting.in_company(self._waiting)
         self._border, self._next = self._border.asked(x), None
 
     def _z(self, x: Array, event: Event) -> Array:
@@ -140,16 +144,26 @@ class Course:
             out = waiting.at(self._waiting, place.x) if is_own else None
             if out is not None:
                 self._trial = out.id
-                self._waiting[out.id] = replace(out, z=place.z)
+                self._waiting[out.id] = out._replace(z=place.z)
 
     # -- readings --------------------------------------------------------------------
 
     def _read(self, event: Event, *, is_heard: bool) -> None:
         at = None if event["id"] is None else self._waiting[event["id"]]
-        answers = at is not None and waiting.answers(self._waiting, at, self._trial)
+        answers = at is not None and (
+            at.id == self._trial or waiting.is_beside(self._waiting, at, self._trial)
+        )
         if at is not None:
-            self._waiting = waiting.without(self._waiting, [at.id])
-        seen = observation(event, None if at is None else at.x, answers)
+            del self._waiting[at.id]
+        sigma = event.get("sigma")
+        seen = Observation(
+            x=event["x"] if at is None else at.x,
+            t=event["t"],
+            value=event.get("value", math.nan),
+            sigma=math.nan if sigma is None else sigma,
+            trial=event["id"],
+            answers=answers,
+        )
         row = len(self.rows)
         is_sent = is_heard and self._hear(seen, at, row)
         accepted = is_sent and self.state.accepted
@@ -157,9 +171,10 @@ class Course:
         if not seen.failed:
             if is_heard:
                 self._heard.add(row)
-            is_one_more = at is not None and at.has_company and not at.is_back
-            border = self._border.read(seen.x, seen.value, is_one_more=is_one_more)
-            self._move_border(border, is_heard=is_heard)
+            if self.setup.guard is not None:
+                is_one_more = at is not None and at.has_company and not at.is_back
+                border = self._border.read(seen.x, seen.value, is_one_more=is_one_more)
+                self._move_border(border, is_heard=is_heard)
 
     def _hear(self, seen: Observation, at: Out | None, row: int) -> bool:
         """Let the method know of a row of the history, if it is one for it.
@@ -172,14 +187,15 @@ class Course:
             if seen.failed and at.is_back:
                 return False
             seen = replace(seen, trial=None)
-        if not is_seen(self._first, self.setup, seen.x):
+        first, now, space = self._first, self.setup, self.setup.space
+        if space is not first.space and not is_seen(first, now, seen.x):
             return False
         # The z of a trial, not of its x: a place that is measured again is the same
         # one, bit by bit.
-        z = self.setup.space.to_search(seen.x) if at is None else at.z
+        z = space.to_search(seen.x) if at is None else at.z
         self._places.add(z, seen.x)
-        value = self.setup.space.value_to_search(seen.value)
-        flight = None if at is None else at.company
+        value = space.value_to_search(seen.value)
+        flight = at.flight if at is not None and at.has_company else None
         self._send(replace(seen, x=z, value=value, flight=flight), row)
         return True
 
@@ -195,7 +211,8 @@ class Course:
         proposal, self.state = self._search.send(observation)
         if proposal is not self.proposal:
             self.proposal, self._trial, self._next = proposal, None, None
-            self._recognise()
+            if self._waiting:
+                self._recognise()
 
     # -- changes ---------------------------------------------------------------------
 

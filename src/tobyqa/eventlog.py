@@ -86,7 +86,7 @@ class EventLog:
         count, books = self._counted
         if count < len(events):
             latest = events[count:]
-            if any(event["event"] == "undo" for event in latest):
+            if "undo" in [event["event"] for event in latest]:
                 books = Books.of(events, self.setup.maxfev)
             else:
                 books = functools.reduce(Books.after, latest, books)
@@ -96,6 +96,9 @@ class EventLog:
     @property
     def course(self) -> Course:
         """The search that the events have led to."""
+        course = self._course
+        if course is not None and course.taken == len(self.events):
+            return course
         return self._caught_up()
 
     def _caught_up(self) -> Course:
@@ -142,11 +145,12 @@ class EventLog:
             return books.ended
         if books.failures >= self.setup.max_failures:
             return Status.FAILURES
-        if (status := self.course.state.status) is not Status.RUNNING:
+        course = self.course
+        if (status := course.state.status) is not Status.RUNNING:
             return status
         if books.maxfev is not None and books.answered >= books.maxfev:
             return Status.MAXFEV
-        if not books.pending and self.course.is_exhausted:
+        if not books.pending and course.is_exhausted:
             return Status.EXHAUSTED
         return Status.RUNNING
 
@@ -210,12 +214,11 @@ class EventLog:
         The first of new ones is the proposal, unless that waits.
         """
         while (
-            len(self.books.pending) < k
-            and self.books.has_room
-            and not self.course.is_held
+            len((books := self.books).pending) < k
+            and books.has_room
+            and not (course := self.course).is_held
         ):
-            books, question = self.books, self.course.question
-            assert question.why is not None
+            question = course.question
             question.place.x.flags.writeable = False
             beside = "own" if question.is_proposal else "further"
             self.record(
@@ -227,7 +230,7 @@ class EventLog:
                     **({"beside": beside} if books.pending else {}),
                 }
             )
-        return self.books.pending[:k]
+        return books.pending[:k]
 
     def begin_journal(self, path: StrPath | None) -> None:
         """From now on events go into a new file as well; None: there is none."""
@@ -283,12 +286,13 @@ class EventLog:
             return _check.time("t", t)
         if self.setup.clock is not None:
             return _check.time("clock()", self.setup.clock())
-        if not self.books.is_numbered:
+        books = self.books
+        if not books.is_numbered:
             raise ValueError(
                 "t is needed: earlier readings had times of their own, and there is no "
                 "clock"
             )
-        return self.books.default_time()
+        return float(books.rows)
 
 
 class Run(Protocol):

@@ -8,17 +8,20 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-def replace(value: T, **changes: Any) -> T:
+def replace(value: T, /, **changes: Any) -> T:
     """As `dataclasses.replace`, in a fifth of the time, without a call per field.
 
     For classes without `__post_init__`. What was computed on the way
     (`cached_property`) is not taken along.
     """
     names = type(value).__dataclass_fields__  # type: ignore[attr-defined]
-    assert changes.keys() <= names.keys(), f"{type(value)} has not all of {changes}"
-    known, new = vars(value), object.__new__(type(value))
-    fields = {name: known[name] for name in names}
-    vars(new).update(fields, **changes)
+    known, new = value.__dict__, object.__new__(type(value))
+    if len(known) > len(names):
+        known = {name: known[name] for name in names}
+    fields = new.__dict__
+    fields.update(known)
+    fields.update(changes)
+    assert len(fields) == len(names), f"{type(value)} has not all of {changes}"
     return new
 
 
@@ -33,5 +36,5 @@ class cached_property(Generic[T]):
 
     def __get__(self, value: Any, owner: type | None = None) -> T:
         found = self._computed(value)
-        vars(value)[self._name] = found
+        value.__dict__[self._name] = found
         return found

@@ -38,13 +38,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from ._check import LARGEST_NOISE, LARGEST_READING
+from .frozen import cached_property
 from .kernels import powell
 from .recovery import factor, recovery
 from .samples import SampleSet
@@ -76,7 +76,7 @@ class Model:
     _L: Array
     _residual: Array  # F - X beta
 
-    @property
+    @cached_property
     def n(self) -> int:
         return len(self.x)
 

@@ -230,7 +230,7 @@ class Optimizer:
     @property
     def done(self) -> bool:
         """True once the search has ended."""
-        return self.status is not Status.RUNNING
+        return self._log.status is not Status.RUNNING
 
     @property
     def message(self) -> str:

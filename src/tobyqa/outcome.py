@@ -66,12 +66,13 @@ def progress_of(log: EventLog) -> Result:
 
 def remark(log: EventLog) -> None:
     """Say what there is to be said of the latest reading."""
-    method, course = log.setup.searcher, log.course
+    course, books = log.course, log.books
 
     def noise() -> float:
-        return method.estimate(course.state, quick=True).noise_std
+        return log.setup.searcher.estimate(course.state, quick=True).noise_std
 
-    after_reading(log.setup.space, course.rows, noise)
+    known = books.rows - len(books.blank)
+    after_reading(log.setup.space, course.rows, known, noise)
 
 
 def run_rows(log: EventLog) -> Rows:

@@ -47,9 +47,12 @@ def small_budget(maxfev: int, needed: int) -> str:
 
 
 def after_reading(
-    space: Space, rows: Sequence[Row], noise: Callable[[], float]
+    space: Space, rows: Sequence[Row], known: int, noise: Callable[[], float]
 ) -> None:
-    """Log the latest reading; warn of poor scales, and of a sensor that looks stuck."""
+    """Log the latest reading; warn of poor scales, and of a sensor that looks stuck.
+
+    `known`: how many of the rows have a value.
+    """
     seen = rows[-1].seen
     if _log.isEnabledFor(logging.INFO):
         said = {"names": space.names, "units": [v.unit for v in space.variables]}
@@ -61,19 +64,25 @@ def after_reading(
             seen.t,
             ", ".join(point_texts(said, seen.x)),
         )
-    if _is_unscaled(space) and not seen.failed:
-        taken = [row.seen for row in rows if not row.seen.failed]
-        if len(taken) == _first_look(space.dimensions):
-            points, times = np.array([o.x for o in taken]), [o.t for o in taken]
-            values = np.array([o.value for o in taken])
-            start = next((o.x for o in taken if o.asked), points[0])
-            told = effects(points - start, values, np.array(times))
-            if text := unequal_effects(*told, space.names):
-                caution(text)
-    _after_value(rows, noise)
+    if known == _first_look(space.dimensions) and _is_unscaled(space):
+        _compare_effects(rows, space.names)
+    before = rows[-2].seen.value if len(rows) > 1 else math.nan
+    if before == seen.value or math.isnan(before):  # else no sensor is stuck
+        _after_the_same(rows, noise)
 
 
-def _after_value(rows: Sequence[Row], noise: Callable[[], float]) -> None:
+def _compare_effects(rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Warn if readings change far more along one variable than along another."""
+    taken = [row.seen for row in rows if not row.seen.failed]
+    points, times = np.array([o.x for o in taken]), [o.t for o in taken]
+    values = np.array([o.value for o in taken])
+    start = next((o.x for o in taken if o.asked), points[0])
+    told = effects(points - start, values, np.array(times))
+    if text := unequal_effects(*told, names):
+        caution(text)
+
+
+def _after_the_same(rows: Sequence[Row], noise: Callable[[], float]) -> None:
     """Warn in the log, once, when the sensor begins to look stuck."""
     read = (row.seen.value for row in reversed(rows) if not row.seen.failed)
     if not is_repeating(read):

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .counting import Event
+from .frozen import replace
 from .result import History
 from .state import Gauges, Observation
 
 Array = NDArray[np.float64]
-
-
-def observation(event: Event, asked: Array | None, answers: bool) -> Observation:
-    """A reading or failure, in the user's terms; `asked`: where the trial waits."""
-    sigma = event.get("sigma")
-    return Observation(
-        x=event["x"] if event["id"] is None or asked is None else asked,
-        t=event["t"],
-        value=event.get("value", math.nan),
-        sigma=math.nan if sigma is None else sigma,
-        trial=event["id"],
-        answers=answers,
-    )
 
 
 class Row(NamedTuple):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .frozen import cached_property
+
 Array = NDArray[np.float64]
 
 
@@ -39,27 +41,27 @@ class SampleSet:
     def empty(n: int) -> SampleSet:
         return _frozen(np.empty((0, n + 4)), 0, 0)
 
-    @property
+    @cached_property
     def points(self) -> Array:
         """Where the readings were taken, (m, n)."""
         return self.table[:, :-4]
 
-    @property
+    @cached_property
     def times(self) -> Array:
         """When, (m,)."""
         return self.table[:, -4]
 
-    @property
+    @cached_property
     def values(self) -> Array:
         """What was read, (m,)."""
         return self.table[:, -3]
 
-    @property
+    @cached_property
     def sigmas(self) -> Array:
         """The standard errors stated with the readings, NaN where none was, (m,)."""
         return self.table[:, -2]
 
-    @property
+    @cached_property
     def asked(self) -> NDArray[np.bool_]:
         """Which points the method had proposed, (m,)."""
         return np.asarray(self.table[:, -1] == 1.0)

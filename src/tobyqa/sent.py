@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .frozen import replace
 from .state import Flight, Observation, Proposal
 
 Array = NDArray[np.float64]
@@ -34,7 +35,8 @@ class Sent:
         seen = told.observation
         if seen is not None and seen.flight is not None:
             seen = replace(seen, flight=replace(seen.flight, standing=None))
-        self._told.append(told._replace(observation=seen))
+            told = told._replace(observation=seen)
+        self._told.append(told)
 
     def amend(self, row: int, value: float) -> None:
         """Another value for a row of the history; NaN: it is withdrawn."""

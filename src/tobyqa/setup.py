@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from . import _check
 from ._threads import OneThreaded
 from .border import Allowed, Guard
+from .frozen import cached_property, replace
 from .methods import METHODS, resolve
 from .methods.restarts import Restarts
 from .remarks import caution, small_budget
@@ -55,7 +56,7 @@ class Setup:
     def units(self) -> tuple[str, ...]:
         return tuple(variable.unit for variable in self.space.variables)
 
-    @property
+    @cached_property
     def searcher(self) -> Method:
         """The method, with searches from elsewhere if they are wanted."""
         return OneThreaded(Restarts(self.method) if self.restarts else self.method)

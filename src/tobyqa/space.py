@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .constraint_text import Linear
+from .frozen import cached_property, replace
 from .polyhedron import NoPointError, Polyhedron
 from .reduction import Reduction, reduce, sides_of_bounds, sides_of_rows
 from .setpoints import Place, Setpoints
@@ -75,11 +75,11 @@ class Space:
 
     # -- what it is ------------------------------------------------------------------
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(v.name for v in self.variables)
 
-    @property
+    @cached_property
     def dimensions(self) -> int:
         """How many free directions there are: the length of z."""
         return int(self._free.N.shape[1])
@@ -131,6 +131,12 @@ class Space:
             free=self._free,
             area=self.polyhedron,
         )
+
+    @cached_property
+    def max_move(self) -> Array | None:
+        """How far each may go from one point to the next, None: all anywhere."""
+        moves = [math.inf if (m := v.max_move) is None else m for v in self.variables]
+        return None if np.isinf(moves).all() else np.array(moves)
 
     @cached_property
     def _scale(self) -> Array:
@@ -223,7 +229,7 @@ class Space:
 
     # -- values and their derivatives ------------------------------------------------
 
-    @property
+    @cached_property
     def sign(self) -> float:
         """-1 if readings are to be large, else 1."""
         return -1.0 if self.maximize else 1.0

@@ -7,7 +7,7 @@ Data flows one way: samples -> model -> step (`Proposal`) -> evaluation
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
@@ -49,6 +49,9 @@ class Why(Enum):
     ELSEWHERE = "a search from elsewhere (restarts)"
     ON_THE_WAY = "on the way to a place farther away than one move (max_move)"
     SAFE = "back at the safe place: a reading was beyond the limit"
+
+
+NAMED: Mapping[str, Why] = Why.__members__  # by what a journal has
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-6  # of the distance from x0, by which a replay may differ elsewhere
 
 
-@dataclass(frozen=True)
-class Out:
+class Out(NamedTuple):
     """A trial that went out and has not come back."""
 
     id: int
@@ -27,27 +26,18 @@ class Out:
     has_company: bool = False  # others have been out at the same time
     is_back: bool = False  # on the way to the safe place, or there
 
-    @property
-    def company(self) -> Flight | None:
-        """What the method learns of it that it need not know of a lone trial."""
-        return self.flight if self.has_company else None
-
     def anew(self, z: Array) -> Out:
         """The same for a search that did not ask for it."""
-        return replace(
-            self, z=z, flight=None, is_own=self.is_own and not self.has_company
-        )
+        is_own = self.is_own and not self.has_company
+        return self._replace(z=z, flight=None, is_own=is_own)
 
 
 Waiting = Mapping[int, Out]
 
 
-def joined(waiting: Waiting, trial: Out) -> dict[int, Out]:
-    """With one more, which is company for all."""
-    if not waiting:
-        return {trial.id: trial}
-    everyone = [*waiting.values(), trial]
-    return {out.id: replace(out, has_company=True) for out in everyone}
+def in_company(waiting: Waiting) -> dict[int, Out]:
+    """All of them, each of which is company for the others."""
+    return {out.id: out._replace(has_company=True) for out in waiting.values()}
 
 
 def without(waiting: Waiting, trials: Iterable[int]) -> dict[int, Out]:
@@ -64,12 +54,10 @@ def at(waiting: Waiting, x: Array) -> Out | None:
     return None
 
 
-def answers(waiting: Waiting, trial: Out, proposal: int | None) -> bool:
-    """Whether a trial is the proposal, or measures the same place beside it."""
-    own = waiting.get(-1 if proposal is None else proposal)
-    if own is None or not trial.has_company:
-        return trial.id == proposal
-    return np.array_equal(trial.x, own.x)
+def is_beside(waiting: Waiting, trial: Out, proposal: int | None) -> bool:
+    """Whether a trial measures the same place as the proposal, beside it."""
+    own = None if proposal is None else waiting.get(proposal)
+    return own is not None and trial.has_company and np.array_equal(trial.x, own.x)
 
 
 def is_taken(waiting: Waiting, x: Array) -> bool:
@@ -88,6 +76,6 @@ def is_same_place(x: Array, y: Array, x0: Array) -> bool:
     On another machine a replay differs by rounding. Another version of the method may
     propose something else altogether, which the trial's reading is no answer to.
     """
-    if x is y or np.array_equal(x, y):
+    if np.array_equal(x, y):
         return True
     return bool(np.abs(x - y).max() <= _ROUNDING * np.abs(x - x0).max())

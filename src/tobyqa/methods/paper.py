@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._check import LARGEST_COORDINATE
+from ..frozen import replace
 from ..kernels import powell
 from ..model import Model, fit
 from ..model_surface import ModelSurface
@@ -225,14 +226,14 @@ class Paper:
         samples = with_reading(samples, reading)
         centre = len(samples) - 1 if step_is_accepted else centre
         samples, centre = samples.trimmed(2 * s.size + 1, keep=centre)
-        judged = State(
-            task=state.task,
+        judged = replace(
+            state,
             samples=samples,
             centre=centre,
             readings=state.readings + reading.asked,
+            failures=0,
             iterations=state.iterations + 1,
             verdict=Verdict(step_is_accepted),
-            memory=search,
         )
         return self._plan(judged, search.scales, sigma, search)
 
@@ -305,14 +306,8 @@ class Paper:
             status = Status.UNBOUNDED
         else:
             status = Status.RUNNING
-        # Spelt out: dataclasses.replace would be a tenth of the whole iteration.
-        return State(
-            task=state.task,
-            samples=state.samples,
-            centre=state.centre,
-            readings=state.readings,
-            iterations=state.iterations,
-            verdict=state.verdict,
+        return replace(
+            state,
             status=status,
             gauges=Gauges(s_norm, gradient, gradient_std),
             memory=Search(scales, sigma, model, noise, s),
