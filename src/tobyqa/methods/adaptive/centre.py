@@ -13,7 +13,6 @@ from .noise import Noise, credible_noise
 
 Array = NDArray[np.float64]
 
-_BY_CHANCE = 4.0  # standard deviations of a reading
 _CREDIT = 100.0  # noise levels that a place may read higher now than the centre
 _CAUTION = 2.0  # standard errors
 _HARMLESS = 1.0  # noise levels
@@ -24,7 +23,6 @@ def best_row(fitted: Fit, noise: Noise, area: Polyhedron | None) -> int:
     """The row in the region that is lowest at worst, and lower than the centre."""
     window, centre, smooth = fitted.window, fitted.window.centre, fitted.smooth
     lower = smooth < smooth[centre]
-    lower &= fitted.steady <= fitted.steady[centre] + _BY_CHANCE * fitted.unrest
     if area is not None:  # readings nobody asked for may be outside
         x = window.frame.x + window.U @ window.frame.B.T
         lower &= area.holds(x)
