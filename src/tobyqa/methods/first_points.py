@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from .._check import LARGEST_COORDINATE
 from ..state import Task
 
 Array = NDArray[np.float64]
@@ -32,6 +36,47 @@ def first_ways(task: Task) -> Array:
                 pair = max(room) * pair[0], max(room) * pair[1]
         ways.extend(pair)
     return np.array(ways)
+
+
+def one_way_each(task: Task, *, shuffled: bool) -> tuple[Array, Array]:
+    """From x0 to the first points, one for each variable, in the order in which they
+    are taken, and the ways to the other sides.
+
+    The longer one where limits leave less room on one side, else by chance.
+    """
+    n = task.x0.size
+    pairs = first_ways(task).reshape(n, 2, n)
+    side, order = np.zeros(n, dtype=np.int64), np.arange(n)
+    if shuffled:
+        rng = np.random.default_rng(task.seed)
+        order, side = rng.permutation(n), rng.integers(2, size=n)
+    length = np.linalg.norm(pairs, axis=2)
+    side = np.where(length[:, 0] == length[:, 1], side, length.argmax(axis=1))
+    return pairs[order, side[order]], pairs[order, 1 - side[order]]
+
+
+def two_at_once(task: Task, k: int) -> Array:
+    """Along two coordinates at once; once all pairs are taken, along any way."""
+    assert task.radius is not None
+    n, rng = task.x0.size, np.random.default_rng([task.seed, 1])
+    pairs = list(itertools.combinations(range(n), 2))
+    signs = rng.choice([-1.0, 1.0], (len(pairs), 2))
+    if k < len(pairs):
+        at = int(rng.permutation(len(pairs))[k])
+        way = np.zeros(n)
+        way[list(pairs[at])] = signs[at] / math.sqrt(2.0)
+        return task.radius * way
+    rng = np.random.default_rng([task.seed, 2, k])
+    way = rng.standard_normal(n)
+    return np.asarray(task.radius * rng.uniform(0.3, 1.0) * way / np.linalg.norm(way))
+
+
+def point_along(task: Task, way: Array) -> Array:
+    """The allowed point nearest to the one along a way from x0."""
+    x = task.x0 + way
+    if task.area is not None:
+        x = task.area.nearest(x)
+    return np.asarray(np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE))
 
 
 def unread(x0: Array, ways: Array, points: Array) -> list[int]:

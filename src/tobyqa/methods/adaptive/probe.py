@@ -13,21 +13,24 @@ start and every coordinate among them.
 
 from __future__ import annotations
 
-import itertools
-import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._check import LARGEST_COORDINATE
 from ...samples import SampleSet
 from ...spacetime.fit import fit
 from ...spacetime.likelihood import start_components
 from ...spacetime.window import window_around, window_size
 from ...state import Observation, Proposal, State, Task, Verdict, Why, with_reading
-from ..first_points import failures_at, first_ways, unread
+from ..first_points import (
+    failures_at,
+    one_way_each,
+    point_along,
+    two_at_once,
+    unread,
+)
 from .belief import Asking, Belief, Plan
 from .noise import noise_of_probe
 from .options import Options
@@ -98,16 +101,19 @@ def first_further(state: State[Any], s: Options, waiting: Waiting) -> Proposal:
     missing = _missing(state, s, waiting)
     if missing is not None:
         return missing
-    task, samples, (_, others) = state.task, state.samples, _ways(state.task, s)
+    task, samples = state.task, state.samples
+    _, others = one_way_each(task, shuffled=s.shuffle)
     known = len(samples) - samples.guests + len(waiting) + len(state.failed)
     beyond = max(known - probe_length(len(others)), 0)
-    way = others[beyond] if beyond < len(others) else _pair(task, beyond - len(others))
-    return Proposal(_at(task, way), Why.FIRST)
+    pairs = beyond - len(others)
+    way = two_at_once(task, pairs) if pairs >= 0 else others[beyond]
+    return Proposal(point_along(task, way), Why.FIRST)
 
 
 def _missing(state: State[Any], s: Options, waiting: Waiting) -> Proposal | None:
     """The next first point that is neither read nor out, nearer after failures."""
-    task, samples, (ways, _) = state.task, state.samples, _ways(state.task, s)
+    task, samples = state.task, state.samples
+    ways, _ = one_way_each(task, shuffled=s.shuffle)
     points = np.array([*samples.points[samples.asked], *waiting])
     points = points.reshape(-1, len(ways))
     if state.centre is not None:  # the start may be a little off, as it could be set
@@ -116,51 +122,11 @@ def _missing(state: State[Any], s: Options, waiting: Waiting) -> Proposal | None
     if missing and missing[0] > 0:
         k = missing[0]
         nearer = np.ldexp(ways[k - 1], -failures_at(task.x0, ways, state.failed, k))
-        return Proposal(_at(task, nearer), Why.FIRST)
+        return Proposal(point_along(task, nearer), Why.FIRST)
     if missing:
         return Proposal(task.x0.copy(), Why.START)
     starts = np.count_nonzero((points == task.x0).all(axis=1))
     return Proposal(task.x0.copy(), Why.START_AGAIN) if starts < _STARTS else None
-
-
-def _ways(task: Task, s: Options) -> tuple[Array, Array]:
-    """From x0 to the first points, one for each variable, in the order in which they
-    are taken, and the ways to the other sides.
-
-    The longer one where limits leave less room on one side, else by chance.
-    """
-    n = task.x0.size
-    pairs = first_ways(task).reshape(n, 2, n)
-    side, order = np.zeros(n, dtype=np.int64), np.arange(n)
-    if s.shuffle:
-        rng = np.random.default_rng(task.seed)
-        order, side = rng.permutation(n), rng.integers(2, size=n)
-    length = np.linalg.norm(pairs, axis=2)
-    side = np.where(length[:, 0] == length[:, 1], side, length.argmax(axis=1))
-    return pairs[order, side[order]], pairs[order, 1 - side[order]]
-
-
-def _pair(task: Task, k: int) -> Array:
-    """Along two coordinates at once; once all pairs are taken, along any way."""
-    assert task.radius is not None
-    n, rng = task.x0.size, np.random.default_rng([task.seed, 1])
-    pairs = list(itertools.combinations(range(n), 2))
-    signs = rng.choice([-1.0, 1.0], (len(pairs), 2))
-    if k < len(pairs):
-        at = int(rng.permutation(len(pairs))[k])
-        way = np.zeros(n)
-        way[list(pairs[at])] = signs[at] / math.sqrt(2.0)
-        return task.radius * way
-    rng = np.random.default_rng([task.seed, 2, k])
-    way = rng.standard_normal(n)
-    return np.asarray(task.radius * rng.uniform(0.3, 1.0) * way / np.linalg.norm(way))
-
-
-def _at(task: Task, way: Array) -> Array:
-    x = task.x0 + way
-    if task.area is not None:
-        x = task.area.nearest(x)
-    return np.asarray(np.clip(x, -LARGEST_COORDINATE, LARGEST_COORDINATE))
 
 
 def first_belief(state: State[Any], s: Options) -> Belief:
