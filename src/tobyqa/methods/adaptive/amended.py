@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -10,82 +9,56 @@ import numpy as np
 
 from ...result import Status
 from ...samples import SampleSet
-from ...spacetime.likelihood import start_components
-from .belief import PATIENT, TO_SPARE, Belief
+from .belief import TO_SPARE, Belief
 from .centre import Evidence, witness
 from .first import probe_length
-from .noise import BELIEVED, Noise, noise_of_probe
-from .recheck import at_what_counts
+from .noise import Noise, noise_of_probe
+from .recheck import anew
 
 
 def amended(b: Belief, row: int, value: float) -> Belief | None:
     """With another value in a row; NaN: the row is in no fit from now on.
 
-    The region stays as it is, and so does what comparisons of other readings have
-    shown; the components are searched from where they are before anything is known.
-    None if too little is left.
+    The region stays as it is; what is known of noise and drift is made anew, as if the
+    reading had never been another. None if too little is left.
     """
     is_known = not math.isnan(value)
-    samples = b.samples.revalued(row, value) if is_known else b.samples
-    before = b.rows_at(b.samples.points[row])
     b = replace(
         b,
-        samples=samples,
+        samples=b.samples.revalued(row, value) if is_known else b.samples,
         doubts=b.doubts.settled(row, is_right=is_known),
         recheck=None if b.recheck == row else b.recheck,
         to_come=(),
         minima=(),
         accepted=False,
     )
-    left = len(samples) - np.unique(b.left_out).size
+    left = len(b.samples) - np.unique(b.left_out).size
     if left < b.task.x0.size + TO_SPARE or b.status is Status.UNBOUNDED:
         return None
-    b = at_what_counts(b)
-    evidence = _evidence(b) if before.size > 1 else b.evidence
-    return _fitted(replace(b, evidence=evidence, noise=_noise(b, row)))
+    b = replace(b, noise=_noise(b, row))
+    return anew(replace(b, evidence=_evidence(b)))
 
 
 def _evidence(b: Belief) -> Evidence:
-    """What is left of it: each reading beside the one before it at its place."""
-    pairs: list[tuple[int, int]] = []
-    for x in np.unique(b.samples.points, axis=0):
-        there = b.rows_at(x).tolist()
-        pairs += itertools.pairwise(there)
-    evidence = Evidence(0.0, math.sqrt(2.0) * b.noise.unit)
-    for count, (old, new) in enumerate(sorted(pairs, key=lambda pair: pair[1])):
-        seen = witness(b.samples, old, new, b.noise.unit, b.spacing)
-        evidence = seen.after(evidence) if count else seen
-    return evidence
+    """Of the drift: each reading beside the one before it at its place."""
+    evidence, latest = None, dict[bytes, int]()
+    for row in np.setdiff1d(np.arange(len(b.samples)), b.doubts.rows).tolist():
+        place = (b.samples.points[row] + 0.0).tobytes()  # one zero, whatever its sign
+        if place in latest:
+            old = latest[place]
+            seen = witness(b.samples, old, row, b.noise.unit, b.spacing)
+            evidence = seen if evidence is None else seen.after(evidence)
+        latest[place] = row
+    return evidence or Evidence(0.0, math.sqrt(2.0) * b.noise.unit)
 
 
 def _noise(b: Belief, row: int) -> Noise:
-    """What is assumed of it, as if the reading had never been another.
-
-    A guess that rests on the first readings is made anew if it is one of them.
-    """
-    if b.noise.is_stated:
-        return replace(b.noise, spread=BELIEVED)
-    first = probe_length(b.task.x0.size)
-    samples = b.samples
-    asked = np.flatnonzero(samples.asked)[:first]
-    known = np.setdiff1d(asked, b.doubts.rows)
-    if row not in asked or not known.size:
+    """By the first readings, if the row is one of them."""
+    first = np.flatnonzero(b.samples.asked)[: probe_length(b.task.x0.size)]
+    known = np.setdiff1d(first, b.doubts.rows)
+    if not known.size:
         return b.noise
-    probe = SampleSet.of(
-        samples.points[known],
-        samples.times[known],
-        samples.values[known],
-        samples.sigmas[known],
-    )
+    probe = SampleSet(b.samples.table[known])
     starts = probe.rows_at(b.task.x0)
     old, new = (int(starts[0]), int(starts[-1])) if starts.size else (0, 0)
     return noise_of_probe(b.task, probe, old, new)
-
-
-def _fitted(b: Belief) -> Belief:
-    """With a fit made anew, and its components searched from the beginning."""
-    fitted = b.refitted().fitted
-    if b.s.likelihood:
-        start = start_components(fitted.window, b.s.limits)
-        fitted = b.improved(b.fit_around(b.centre, start), PATIENT)
-    return b.with_fit(fitted)

@@ -17,7 +17,7 @@ from ...scaling import norm
 from ...spacetime.components import Components
 from ...spacetime.fit import Fit, fit
 from ...spacetime.likelihood import bounded, improve
-from ...spacetime.strange import of_newest
+from ...spacetime.strange import Seen, seen
 from ...spacetime.window import (
     FARTHEST,
     log_axis,
@@ -26,9 +26,8 @@ from ...spacetime.window import (
     window_size,
 )
 from ...state import Gauges, Observation, Task, Why, with_reading
-from ...stuck import stuck_now
 from .centre import Evidence, witness
-from .doubts import NO_DOUBTS, Doubts
+from .doubts import NO_DOUBTS, STRANGE, FLAT, Doubts
 from .noise import Noise
 from .options import Options
 
@@ -133,20 +132,23 @@ class Belief:
         u = fitted.window.frame.u(samples.points[-1])
         functional = fitted.reading(u, float(samples.times[-1]))
         expected = fitted.predicted(functional)
-        doubts = self._without_stuck(samples)
-        is_news = doubts is self.doubts
-        if self.s.robust and reading.answers and is_news and not self.local:
-            doubts = self._doubted(samples, u, expected)
         b = replace(
             self,
             samples=samples,
             accepted=False,
             expected=expected,
-            doubts=doubts,
             iterations=self.iterations + 1,
         )
-        if b.newest in doubts.rows:
-            return b
+        if reading.answers and b.may_doubt:
+            above, _, strange = b.seen(b.newest)
+            least = STRANGE
+            if above < 0.0:
+                smooth = fitted.smooth
+                fall = float(fitted.falls(u[None])[0]) - above
+                if fall > smooth[fitted.window.centre] - smooth.min():
+                    least = FLAT
+            if strange > least:
+                return b.doubting(b.newest)
         b = b.witnessed()
         if any(np.array_equal(samples.points[-1], place) for place in self.aside):
             return b
@@ -172,34 +174,15 @@ class Belief:
             evidence = seen.after(evidence)
         return replace(self, centre=new, accepted=True, evidence=evidence)
 
-    def _doubted(
-        self, samples: SampleSet, u: Array, expected: tuple[float, float]
-    ) -> Doubts:
-        """Doubts after the newest reading, at `u`, of which this was expected."""
-        fitted, row = self.fitted, len(samples) - 1
-        if not self.doubts.affords(row):
-            return self.doubts
-        y, own = fitted.window.frame.reading(samples, row)
-        mean, variance = expected
-        above, flatters = y / math.sqrt(fitted.nu) - mean, False
-        strange = of_newest(fitted, above, variance + own, self.noise.spread)
-        if above < 0.0:
-            smooth = fitted.smooth
-            fall = float(fitted.falls(u[None])[0]) - above
-            flatters = bool(fall > smooth[fitted.window.centre] - smooth.min())
-        return self.doubts.after(row, strange, flatters=flatters)
+    @property
+    def may_doubt(self) -> bool:
+        """Whether readings may be hard to believe: not where places have own drifts."""
+        affords = self.doubts.affords(len(self.samples))
+        return self.s.robust and affords and not self.local
 
-    def _without_stuck(self, samples: SampleSet) -> Doubts:
-        """Doubts after the newest reading, if the sensor may be stuck since some."""
-        doubts = self.doubts
-        if not (self.s.robust and doubts.affords(len(samples))):
-            return doubts
-        rows = stuck_now(samples.points, samples.values, self.fitted.noise_std)
-        if not rows.size:
-            return doubts
-        found = replace(doubts, stuck=doubts.stuck.union(rows.tolist()))
-        is_enough = len(samples) - len(found.rows) >= len(self.B) + TO_SPARE
-        return found if is_enough else doubts
+    def seen(self, row: int) -> Seen:
+        """A reading beside what is expected there."""
+        return seen(self.fitted, self.samples, row, self.noise.spread)
 
     def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:
         """The fit around a row; with calm components if these do not work.
@@ -236,9 +219,16 @@ class Belief:
         rows = self.samples.rows_at(x)
         return rows[~np.isin(rows, self.doubts.rows)]
 
-    def believing(self, *rows: int) -> Belief:
+    def doubting(self, row: int) -> Belief:
+        """With one more suspect, and its place to be measured again if it is alone."""
+        b = replace(self, doubts=self.doubts.plus(row))
+        is_alone = not b.rows_at(b.samples.points[row]).size
+        return replace(b, recheck=row if is_alone else b.recheck)
+
+    def believing(self, *rows: int, in_vain: bool = True) -> Belief:
         """With readings in the fit that were left out of it."""
-        return replace(self, doubts=self.doubts.without(*rows)).refitted()
+        doubts = self.doubts.without(*rows, in_vain=in_vain)
+        return replace(self, doubts=doubts).refitted()
 
     def refitted(self) -> Belief:
         """With a fit made anew, of the same components."""

@@ -1,37 +1,32 @@
-"""What follows from a doubt: a place measured again, a reading left out or taken in."""
+"""What follows from a doubt: a reading left out or taken in, a place measured again."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from typing import NamedTuple
+import os
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...frozen import replace
 from ...spacetime.fit import Fit
-from ...spacetime.strange import of_newest, strangest
-from ...spacetime.window import relative_variances
+from ...spacetime.likelihood import start_components
+from ...spacetime.strange import seen, strangest
 from ...state import Doubtful
 from ...stuck import stuck_now
-from .belief import PATIENT, Asking, Belief, Place
+from .belief import PATIENT, TO_SPARE, Asking, Belief, Place
 
 Array = NDArray[np.float64]
 
+_DENIED = float(os.environ.get("DENIED", 11))
+_FINE = float(os.environ.get("FINE", 0))
 _ALIKE = 5.0  # standard errors of the difference of two readings
-_TWICE = 2  # readings that a very strange one must agree with
-_OFTEN = 3  # rechecks of one place, after which all its readings count
+_OFTEN = 3  # suspects at one place, from which on it is not for them to be doubted
 
 
 def is_doubted(b: Belief) -> bool:
     """Whether the newest reading is left out."""
     return b.newest in b.doubts.rows
-
-
-def looked_again(b: Belief) -> Belief:
-    """With the plan to measure its place again."""
-    return replace(b, plan=replace(b.plan, rechecks=True), recheck=None)
 
 
 def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
@@ -40,98 +35,73 @@ def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
     return replace(b, plan=plan)
 
 
-def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
-    """Rows of the readings at a place that are doubted."""
-    suspects = b.doubts.suspected
-    here = [np.array_equal(b.samples.points[row], x) for row in suspects]
-    return np.array(suspects, dtype=np.int64)[here]
-
-
 def agreed(b: Belief) -> Belief:
-    """With those of the doubted readings at the newest one's place that it confirms.
+    """With the suspects at the newest reading's place, if it agrees with them.
 
-    It does so if they are alike, or nearer to each other than to what the fit expects:
-    a place that drifts on its own goes on doing so meanwhile. Of what is very strange
-    two must be like it: single ones go wrong alike. If there are many and none agrees,
-    it is not for the readings to be doubted.
+    They are alike, or nearer to each other than to what the fit expects: a place that
+    drifts on its own goes on doing so. Where nothing ever agrees, all of them count.
     """
-    fitted, values, new = b.fitted, b.samples.values, b.newest
-    rows = suspects_at(b, b.samples.points[new])
-    rows = rows[rows != new]
-    if not rows.size:
+    rows = b.samples.rows_at(b.samples.points[b.newest])[:-1]
+    suspects = np.isin(rows, b.doubts.suspects)
+    others = rows[~np.isin(rows, [*b.doubts.out])] if is_doubted(b) else rows[suspects]
+    if not others.size:
         return b
-    drift, error = fitted.drift_since(b.samples.times[rows], b.samples.times[[new]])
-    own = relative_variances(b.samples.sigmas, fitted.window.frame.noise)
-    with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
-        errors = np.sqrt(own[rows] + own[new] + error**2)
-        apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
-        off = np.array([abs(_seen(b, fitted, row).above) for row in (*rows, new)])
-        close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
-    alike = rows if rows.size >= _OFTEN else rows[apart <= close]
-    enough = _TWICE if is_doubted(b) and b.doubts.is_strong(new) else 1
-    if alike.size < enough:
+    above = np.array([b.seen(int(row)).above for row in (*others, b.newest)])
+    nearest = np.minimum(np.abs(above[:-1]), abs(above[-1]))
+    apart = np.abs(above[:-1] - above[-1])
+    alike = others[apart <= np.maximum(math.sqrt(2.0) * _ALIKE, nearest)]
+    if np.count_nonzero(suspects) >= _OFTEN:
+        alike = others
+    group = {*alike.tolist(), b.newest}
+    if len(group) == 1 or (len(group) == 2 and group <= {*b.doubts.suspects}):
         return b
-    return b.witnessed().believing(*map(int, alike), new)
+    is_dear = not {b.newest} >= group & {*b.doubts.suspects}
+    return b.witnessed().believing(*group, in_vain=is_dear)
 
 
 def doubting(b: Belief) -> Belief:
-    """After a search of the likelihood: suspects that are none, and one that may be."""
-    b = _acquitted(b)
-    if b.local or not b.doubts.affords(len(b.samples)):
-        return b
-    rows = b.fitted.window.rows
-    known = np.isin(rows, [*b.doubts.right]) | _compared(b, rows)
-    place, strangeness = strangest(b.fitted, b.noise.spread, known)
-    return _without(b, int(rows[place]), strangeness)
+    """After a search of the likelihood: suspects that are none, and one that may be.
 
-
-def _compared(b: Belief, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which places were measured again, but for the start, which the probe repeats.
-
-    If a drift depends on the place, they show it: that is not for the fit to deny.
+    Where the drift depends on the place it was that.
     """
-    points = b.samples.points
-    places = [x.tobytes() for x in points + 0.0]  # one zero, whatever its sign
-    readings = Counter(places)
-    # In flight it is not always the first that is back; old readings may be there too.
-    starts = b.samples.rows_at(b.task.x0)
-    start = int(starts[0]) if starts.size else 0  # as it could be set
-    asked = b.samples.asked[b.samples.rows_at(points[start])]
-    readings[places[start]] = int(np.count_nonzero(asked)) - 1
-    return np.array([readings[places[row]] >= 2 for row in rows], dtype=bool)
-
-
-def _acquitted(b: Belief) -> Belief:
-    """With suspects in the fit that it can explain by now.
-
-    With all of them, once the drift depends on the place: it was that.
-    """
-    suspects = b.doubts.suspected
-    if b.local and suspects:
-        return b.believing(*suspects)
     fine = [
-        row for row in suspects if -math.inf < _seen(b, b.fitted, row).strangeness < 0.0
+        row
+        for row in b.doubts.suspects
+        if b.local or -math.inf < b.seen(row).strangeness < _FINE
     ]
-    return b.believing(*fine) if fine else b
-
-
-def _without(b: Belief, row: int, strangeness: float) -> Belief:
-    """Without a row, if the others deny it, and do so by the best fit of theirs."""
-    if not b.doubts.denies(strangeness):
+    if fine:
+        b = b.believing(*fine)
+    if b.recheck is not None or not b.may_doubt:
         return b
-    before, b = b, replace(b, doubts=b.doubts.plus(row, strangeness))
-    if not b.rows_at(b.best.x).size:
-        return before  # it is for a comparison to deny
-    b = at_what_counts(b)
-    fitted = b.improved(b.fit_around(b.centre, before.fitted.components), PATIENT)
-    if not b.doubts.denies(_seen(b, fitted, row).strangeness):
-        return before
-    is_alone = not b.rows_at(b.samples.points[row]).size
-    return replace(b.with_fit(fitted), recheck=row if is_alone else None)
+    window = b.fitted.window
+    known = np.isin(window.rows, [*b.doubts.right]) | _speaks_for_itself(b)
+    place, strangeness = strangest(b.fitted, b.noise.spread, known)
+    if strangeness < _DENIED:
+        return b
+    row = int(window.rows[place])
+    return anew(b.doubting(row))
 
 
-def at_what_counts(b: Belief) -> Belief:
-    """With a centre and a best place that have readings which count.
+def _speaks_for_itself(b: Belief) -> NDArray[np.bool_]:
+    """Rows of the window at places that were measured on purpose three times.
+
+    If a drift depends on the place, they show it. And the best place, if there is no
+    other reading: that is for a comparison to deny.
+    """
+    points = b.samples.points + 0.0  # one zero, whatever its sign
+    _, place = np.unique(points, axis=0, return_inverse=True)
+    place = place.ravel()
+    often = np.bincount(place, b.samples.asked) >= int(os.environ.get("OFTEN", 3))
+    known = often[place]
+    best = b.rows_at(b.best.x)
+    if best.size == 1:
+        known[best] = True
+    return known[b.fitted.window.rows]
+
+
+def anew(b: Belief) -> Belief:
+    """With other readings than before: a centre and a best place that have some, and a
+    fit whose components are searched from the beginning.
 
     The same centre, or else the lowest near by.
     """
@@ -139,26 +109,34 @@ def at_what_counts(b: Belief) -> Belief:
         b = replace(b, centre=_another_centre(b), accepted=False)
     if not b.rows_at(b.best.x).size:
         b = replace(b, best=Place(b.centre_point, b.B))
-    return b
+    b = b.refitted()
+    if not b.s.likelihood:
+        return b
+    start = b.fitted.components
+    if not os.environ.get("KEEPC"):
+        start = start_components(b.fitted.window, b.s.limits)
+    return b.with_fit(b.improved(b.fit_around(b.centre, start), PATIENT))
 
 
 def _another_centre(b: Belief) -> int:
-    same = b.rows_at(b.centre_point)
-    if same.size:
-        return int(same[-1])
-    window, smooth = b.fitted.window, b.fitted.smooth
-    counts = ~np.isin(window.rows, b.left_out)
-    for places in (np.flatnonzero(counts & window.inside), np.flatnonzero(counts)):
-        if places.size:
-            lowest = places[smooth[places].argmin()]
-            return int(window.rows[lowest])
-    others = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
-    return int(others[-1])
+    window = b.fitted.window
+    here = (b.samples.points[window.rows] == b.centre_point).all(axis=1)
+    order = np.lexsort([b.fitted.smooth, ~window.inside, ~here])
+    for row in window.rows[order]:
+        if row not in b.left_out:
+            return int(row)
+    return int(np.setdiff1d(np.arange(len(b.samples)), b.left_out)[-1])
 
 
-def is_stuck(b: Belief) -> bool:
-    """Whether the sensor is, since some readings up to the newest."""
-    return b.newest in b.doubts.stuck
+def stuck_rows(b: Belief) -> frozenset[int]:
+    """Readings of a sensor that is stuck up to now; mostly none."""
+    none: frozenset[int] = frozenset()
+    if not (b.s.robust and b.doubts.affords(len(b.samples))):
+        return none
+    rows = stuck_now(b.samples.points, b.samples.values, b.fitted.noise_std)
+    found = b.doubts.out.union(rows.tolist())
+    is_enough = len(b.samples) - len(found) >= len(b.B) + TO_SPARE
+    return frozenset(rows.tolist()) if is_enough else none
 
 
 def awake(b: Belief) -> Asking[Belief]:
@@ -167,48 +145,26 @@ def awake(b: Belief) -> Asking[Belief]:
     If the first one is not, the sensor is alive: it is saturated where it read the
     same again and again, or the function is flat there.
     """
-    samples = b.samples
-    rows = stuck_now(samples.points, samples.values, b.fitted.noise_std).tolist()
-    b = at_what_counts(b)
-    b = b.with_fit(b.improved(b.refitted().fitted, PATIENT))
-    b = visiting(replace(b, recheck=None), b.centre_point, rechecks=True)
-    looks = 0
-    while is_stuck(b):
-        reading = yield b.plan, b
-        if reading is None:
-            continue
+    found, looks = stuck_rows(b), 0
+    while rows := stuck_rows(b):
+        doubts = replace(b.doubts, out=b.doubts.out | rows)
+        b = anew(replace(b, doubts=doubts, recheck=None))
+        b = visiting(b, b.centre_point, rechecks=True)
+        reading = None
+        while reading is None:
+            reading = yield b.plan, b
         if reading.failed:
             return b
-        b = b.plus(reading)
-        looks += 1
-    return b.believing(*rows) if looks == 1 else b
-
-
-class _Seen(NamedTuple):
-    """A reading beside what a fit without it expects, relative to the noise."""
-
-    above: float
-    error: float
-    strangeness: float
-
-
-def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
-    frame, samples = fitted.window.frame, b.samples
-    u = frame.u(samples.points[row])
-    functional = fitted.reading(u, float(samples.times[row]))
-    mean, variance = fitted.predicted(functional)
-    y, own = frame.reading(samples, row)
-    above, variance = y / math.sqrt(fitted.nu) - mean, variance + own
-    strangeness = of_newest(fitted, above, variance, b.noise.spread)
-    return _Seen(above, math.sqrt(variance), strangeness)
+        b, looks = b.plus(reading), looks + 1
+    return b.believing(*found) if looks == 1 else b
 
 
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
-    """The suspects beside what the answer's fit expects there."""
+    """Readings that are in no fit beside what the answer's expects there."""
     found = []
-    for row in sorted({*b.doubts.suspected} | b.doubts.stuck):
+    for row in b.doubts.rows:
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
-        seen = _seen(b, fitted, row)
-        expected = value - fitted.noise_std * seen.above
-        found.append(Doubtful(t, value, expected, abs(seen.above) / seen.error))
+        above, error, _ = seen(fitted, b.samples, row, b.noise.spread)
+        expected = value - fitted.noise_std * above
+        found.append(Doubtful(t, value, expected, abs(above) / error))
     return tuple(found)

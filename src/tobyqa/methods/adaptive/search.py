@@ -27,9 +27,7 @@ from .recheck import (
     agreed,
     awake,
     is_doubted,
-    is_stuck,
-    looked_again,
-    suspects_at,
+    stuck_rows,
     visiting,
 )
 from .region import resized, size_change
@@ -59,9 +57,8 @@ def pursue(b: Belief) -> Asking[None]:
         if b.status is Status.UNBOUNDED:
             continue
         goes_back = False
-        if reading is not None and reading.answers and is_doubted(b):
-            b = replace(b, recheck=b.newest)
-        elif reading is not None and (reading.answers or is_beside(reading)):
+        is_news = reading is not None and (reading.answers or is_beside(reading))
+        if is_news and not is_doubted(b):
             # Before anything can interrupt.
             b, is_smaller = judged(b, planned_by, reading)
             waited, rival = waited + 1, None
@@ -90,9 +87,7 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """One reading, of the plan or of anything else that somebody measured.
 
     After a failure the plan is half as far away, after the second in a row the region's
-    edge too. A known place gets a second chance, and is given up after that: None. A
-    reading that is doubted is taken again at once, unless others are on their way: it
-    is given back.
+    edge too. A known place gets a second chance, and is given up after that: None.
     """
     failures = 0
     while True:
@@ -101,13 +96,9 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             failures = 0
         elif not reading.failed:
             b = b.plus(reading)
-            if is_stuck(b):
+            if stuck_rows(b):
                 return (yield from awake(b)), None
-            b = agreed(b)
-            goes_on = reading.flight is not None or not reading.answers
-            if goes_on or not is_doubted(b):
-                return b, reading
-            b = looked_again(b)
+            return agreed(b), reading
         elif is_beside(reading):
             b = after_failure(b, reading)
         else:
@@ -155,11 +146,11 @@ def compare(b: Belief, rival: Array) -> Asking[tuple[Belief, bool]]:
 
 
 def recheck(b: Belief) -> Asking[Belief]:
-    """A reading at the place of one that the fit cannot believe any more."""
+    """A reading that counts at the place of one that is hard to believe."""
     assert b.recheck is not None
     place = np.asarray(b.samples.points[b.recheck])
-    b, _ = yield from taken_again(replace(b, recheck=None), place, rechecks=True)
-    return b
+    b, _ = yield from taken_again(b, place, rechecks=True)
+    return replace(b, recheck=None)
 
 
 def taken_again(
@@ -171,7 +162,7 @@ def taken_again(
     what was doubted.
     """
     b = visiting(b, place, rechecks=rechecks)
-    while not rechecks or suspects_at(b, place).size:
+    while not rechecks or not b.rows_at(place).size:
         before = b.fitted
         b, reading = yield from measure(b)
         if reading is None:
@@ -181,6 +172,8 @@ def taken_again(
             b = visiting(next_plan(b), place, rechecks=rechecks)
         elif reading.answers and not is_doubted(b):
             return b, True
+        elif reading.answers:
+            b = visiting(b, place, rechecks=True)
     return b, True
 
 
