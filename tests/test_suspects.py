@@ -148,7 +148,7 @@ def test_doubts_in_vain_run_out():
     doubts = NO_DOUBTS
     for row in range(10):
         if doubts.affords(row):
-            doubts = doubts.plus(row).without(row)
+            doubts = doubts.plus(row).without(row, strangeness=50.0)
     assert doubts.in_vain <= 3
     assert doubts.suspects == ()
     assert not doubts.affords(10)

@@ -35,7 +35,7 @@ def amended(b: Belief, row: int, value: float) -> Belief | None:
     left = len(b.samples) - np.unique(b.left_out).size
     if left < b.task.x0.size + TO_SPARE or b.status is Status.UNBOUNDED:
         return None
-    b = replace(b, noise=_noise(b, row))
+    b = replace(b, noise=_noise(b))
     return anew(replace(b, evidence=_evidence(b)))
 
 
@@ -52,8 +52,8 @@ def _evidence(b: Belief) -> Evidence:
     return evidence or Evidence(0.0, math.sqrt(2.0) * b.noise.unit)
 
 
-def _noise(b: Belief, row: int) -> Noise:
-    """By the first readings, if the row is one of them."""
+def _noise(b: Belief) -> Noise:
+    """As it is assumed after the first readings."""
     first = np.flatnonzero(b.samples.asked)[: probe_length(b.task.x0.size)]
     known = np.setdiff1d(first, b.doubts.rows)
     if not known.size:

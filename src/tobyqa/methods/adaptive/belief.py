@@ -27,7 +27,7 @@ from ...spacetime.window import (
 )
 from ...state import Gauges, Observation, Task, Why, with_reading
 from .centre import Evidence, witness
-from .doubts import NO_DOUBTS, STRANGE, FLAT, Doubts
+from .doubts import NO_DOUBTS, STRANGE, Doubts
 from .noise import Noise
 from .options import Options
 
@@ -137,18 +137,12 @@ class Belief:
             samples=samples,
             accepted=False,
             expected=expected,
+            doubts=self.doubts.faded(),
             iterations=self.iterations + 1,
         )
-        if reading.answers and b.may_doubt:
-            above, _, strange = b.seen(b.newest)
-            least = STRANGE
-            if above < 0.0:
-                smooth = fitted.smooth
-                fall = float(fitted.falls(u[None])[0]) - above
-                if fall > smooth[fitted.window.centre] - smooth.min():
-                    least = FLAT
-            if strange > least:
-                return b.doubting(b.newest)
+        least = STRANGE + b.doubts.surprise
+        if reading.answers and b.may_doubt and b.seen(b.newest).strangeness > least:
+            return b.doubting(b.newest)
         b = b.witnessed()
         if any(np.array_equal(samples.points[-1], place) for place in self.aside):
             return b
@@ -176,7 +170,7 @@ class Belief:
 
     @property
     def may_doubt(self) -> bool:
-        """Whether readings may be hard to believe: not where places have own drifts."""
+        """Whether a reading may be wrong; where places drift apart it may be that."""
         affords = self.doubts.affords(len(self.samples))
         return self.s.robust and affords and not self.local
 
@@ -225,9 +219,10 @@ class Belief:
         is_alone = not b.rows_at(b.samples.points[row]).size
         return replace(b, recheck=row if is_alone else b.recheck)
 
-    def believing(self, *rows: int, in_vain: bool = True) -> Belief:
+    def believing(self, *rows: int) -> Belief:
         """With readings in the fit that were left out of it."""
-        doubts = self.doubts.without(*rows, in_vain=in_vain)
+        strange = [self.seen(row).strangeness for row in rows]
+        doubts = self.doubts.without(*rows, strangeness=max(strange))
         return replace(self, doubts=doubts).refitted()
 
     def refitted(self) -> Belief:

@@ -2,15 +2,17 @@
 
 A reading that is strange (`spacetime.strange`), when it is new or at a later search of
 the likelihood, is a suspect: it is in no fit as long as it is strange, and its place is
-measured again. Readings that agree there count for good.
+measured again. Readings that agree there count for good. Where a function is rougher
+than the model, what is strange is mostly right: so the next new reading must be
+stranger than that one was, and doubts in vain are numbered.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-STRANGE = float(__import__("os").environ.get("STRANGE", 14))  # twice the log of the odds: one reading in a thousand is wrong
-FLAT = float(__import__("os").environ.get("FLAT", 0))
+STRANGE = 11.0  # twice the log of the odds: one reading in two hundred is wrong
+_FADING = 0.9  # by each reading, of a surprise that proved right
 _IN_VAIN = 2.0  # doubts that proved to be without reason, at the most,
 _MORE_IN_VAIN = 0.01  # and so many more for each reading
 
@@ -22,6 +24,7 @@ class Doubts:
     suspects: tuple[int, ...] = ()
     right: frozenset[int] = frozenset()  # those that were doubted without reason
     in_vain: int = 0  # times that it was so
+    surprise: float = 0.0  # how strange they were, fading
     out: frozenset[int] = frozenset()  # withdrawn, or of a sensor that was stuck
 
     @property
@@ -33,25 +36,31 @@ class Doubts:
         """Whether one more doubt may turn out to be in vain."""
         return self.in_vain < _IN_VAIN + _MORE_IN_VAIN * readings
 
+    def faded(self) -> Doubts:
+        """After one more reading."""
+        return replace(self, surprise=_FADING * self.surprise)
+
     def plus(self, row: int) -> Doubts:
         return replace(self, suspects=(*self.suspects, row))
 
-    def without(self, *rows: int, in_vain: bool = True) -> Doubts:
-        """Rows that have proved right; `in_vain`: it took more readings to see it."""
+    def without(self, *rows: int, strangeness: float) -> Doubts:
+        """Rows that have proved right, however strange they were."""
         return replace(
             self,
             suspects=tuple(row for row in self.suspects if row not in rows),
             right=self.right.union(rows),
-            in_vain=self.in_vain + in_vain,
+            in_vain=self.in_vain + 1,
+            surprise=max(self.surprise, strangeness),
             out=self.out.difference(rows),
         )
 
     def settled(self, row: int, *, is_right: bool) -> Doubts:
         """Once the user has said what there is to say of a row."""
-        doubts = self.without(row, in_vain=False)
+        others = tuple(suspect for suspect in self.suspects if suspect != row)
+        right, out = self.right - {row}, self.out - {row}
         if is_right:
-            return doubts
-        return replace(doubts, right=self.right - {row}, out=self.out | {row})
+            return replace(self, suspects=others, right=right | {row}, out=out)
+        return replace(self, suspects=others, right=right, out=out | {row})
 
 
 NO_DOUBTS = Doubts()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +14,13 @@ from ...spacetime.strange import seen, strangest
 from ...state import Doubtful
 from ...stuck import stuck_now
 from .belief import PATIENT, TO_SPARE, Asking, Belief, Place
+from .doubts import STRANGE
 
 Array = NDArray[np.float64]
 
-_DENIED = float(os.environ.get("DENIED", 11))
-_FINE = float(os.environ.get("FINE", 0))
-_ALIKE = 5.0  # standard errors of the difference of two readings
-_OFTEN = 3  # suspects at one place, from which on it is not for them to be doubted
+_ALIKE = 7.0  # noise levels
+_OFTEN = 3  # suspects at one place that do not agree: it is not for them to be doubted
+_SPEAKS = 3  # readings that a place was asked for, whose drift they show if it has one
 
 
 def is_doubted(b: Belief) -> bool:
@@ -36,74 +35,67 @@ def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
 
 
 def agreed(b: Belief) -> Belief:
-    """With the suspects at the newest reading's place, if it agrees with them.
+    """With the readings at the newest one's place, if they agree, and one is doubted.
 
-    They are alike, or nearer to each other than to what the fit expects: a place that
-    drifts on its own goes on doing so. Where nothing ever agrees, all of them count.
+    They do if they are alike, or nearer to each other than to what the fit expects: a
+    place that drifts on its own goes on doing so. Two wrong readings in a row may
+    agree: what is twice as strange as it need be takes a third one.
     """
     rows = b.samples.rows_at(b.samples.points[b.newest])[:-1]
-    suspects = np.isin(rows, b.doubts.suspects)
-    others = rows[~np.isin(rows, [*b.doubts.out])] if is_doubted(b) else rows[suspects]
-    if not others.size:
+    is_suspect = np.isin(rows, b.doubts.suspects)
+    counts = ~np.isin(rows, b.doubts.rows) & is_doubted(b)
+    rows = rows[is_suspect | counts]
+    if not rows.size:
         return b
-    above = np.array([b.seen(int(row)).above for row in (*others, b.newest)])
-    nearest = np.minimum(np.abs(above[:-1]), abs(above[-1]))
-    apart = np.abs(above[:-1] - above[-1])
-    alike = others[apart <= np.maximum(math.sqrt(2.0) * _ALIKE, nearest)]
-    if np.count_nonzero(suspects) >= _OFTEN:
-        alike = others
+    above, _, strange = b.seen(b.newest)
+    others = np.array([b.seen(int(row)).above for row in rows])
+    nearest = np.minimum(np.abs(others), abs(above))
+    alike = rows[np.abs(others - above) <= np.maximum(_ALIKE, nearest)]
+    if not alike.size and np.count_nonzero(is_suspect) >= _OFTEN:
+        alike = rows
     group = {*alike.tolist(), b.newest}
-    if len(group) == 1 or (len(group) == 2 and group <= {*b.doubts.suspects}):
-        return b
-    is_dear = not {b.newest} >= group & {*b.doubts.suspects}
-    return b.witnessed().believing(*group, in_vain=is_dear)
+    takes_more = strange > 2.0 * STRANGE and group <= {*b.doubts.suspects}
+    is_enough = len(group) >= (3 if takes_more else 2)
+    return b.witnessed().believing(*group) if is_enough else b
 
 
 def doubting(b: Belief) -> Belief:
     """After a search of the likelihood: suspects that are none, and one that may be.
 
-    Where the drift depends on the place it was that.
+    All of them are none once the drift depends on the place: it was that.
     """
     fine = [
         row
         for row in b.doubts.suspects
-        if b.local or -math.inf < b.seen(row).strangeness < _FINE
+        if b.local or -math.inf < b.seen(row).strangeness < 0.0
     ]
-    if fine:
-        b = b.believing(*fine)
+    b = b.believing(*fine) if fine else b
     if b.recheck is not None or not b.may_doubt:
         return b
-    window = b.fitted.window
-    known = np.isin(window.rows, [*b.doubts.right]) | _speaks_for_itself(b)
-    place, strangeness = strangest(b.fitted, b.noise.spread, known)
-    if strangeness < _DENIED:
+    place, strangeness = strangest(b.fitted, b.noise.spread, _is_known(b))
+    if strangeness < STRANGE:
         return b
-    row = int(window.rows[place])
-    return anew(b.doubting(row))
+    return anew(b.doubting(int(b.fitted.window.rows[place])))
 
 
-def _speaks_for_itself(b: Belief) -> NDArray[np.bool_]:
-    """Rows of the window at places that were measured on purpose three times.
+def _is_known(b: Belief) -> NDArray[np.bool_]:
+    """Rows of the window that are not for the fit to deny.
 
-    If a drift depends on the place, they show it. And the best place, if there is no
-    other reading: that is for a comparison to deny.
+    Those that proved right, those at a place that speaks for itself, and the only one
+    at the best place, which is for a comparison to deny.
     """
     points = b.samples.points + 0.0  # one zero, whatever its sign
     _, place = np.unique(points, axis=0, return_inverse=True)
-    place = place.ravel()
-    often = np.bincount(place, b.samples.asked) >= int(os.environ.get("OFTEN", 3))
-    known = often[place]
+    known = (np.bincount(place.ravel(), b.samples.asked) >= _SPEAKS)[place.ravel()]
+    known[[*b.doubts.right]] = True
     best = b.rows_at(b.best.x)
-    if best.size == 1:
-        known[best] = True
-    return known[b.fitted.window.rows]
+    known[best] |= best.size == 1
+    return np.asarray(known[b.fitted.window.rows])
 
 
 def anew(b: Belief) -> Belief:
-    """With other readings than before: a centre and a best place that have some, and a
+    """Once other readings count: with a centre and a best place that have some, and a
     fit whose components are searched from the beginning.
-
-    The same centre, or else the lowest near by.
     """
     if b.centre in b.left_out:
         b = replace(b, centre=_another_centre(b), accepted=False)
@@ -112,31 +104,27 @@ def anew(b: Belief) -> Belief:
     b = b.refitted()
     if not b.s.likelihood:
         return b
-    start = b.fitted.components
-    if not os.environ.get("KEEPC"):
-        start = start_components(b.fitted.window, b.s.limits)
+    start = start_components(b.fitted.window, b.s.limits)
     return b.with_fit(b.improved(b.fit_around(b.centre, start), PATIENT))
 
 
 def _another_centre(b: Belief) -> int:
+    """The same centre, or else the lowest near by."""
     window = b.fitted.window
-    here = (b.samples.points[window.rows] == b.centre_point).all(axis=1)
-    order = np.lexsort([b.fitted.smooth, ~window.inside, ~here])
-    for row in window.rows[order]:
-        if row not in b.left_out:
-            return int(row)
-    return int(np.setdiff1d(np.arange(len(b.samples)), b.left_out)[-1])
+    is_here = (b.samples.points[window.rows] == b.centre_point).all(axis=1)
+    order = np.lexsort([b.fitted.smooth, ~window.inside, ~is_here])
+    counting = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
+    near = window.rows[order][np.isin(window.rows[order], counting)]
+    return int(near[0] if near.size else counting[-1])
 
 
-def stuck_rows(b: Belief) -> frozenset[int]:
+def stuck_rows(b: Belief) -> list[int]:
     """Readings of a sensor that is stuck up to now; mostly none."""
-    none: frozenset[int] = frozenset()
     if not (b.s.robust and b.doubts.affords(len(b.samples))):
-        return none
-    rows = stuck_now(b.samples.points, b.samples.values, b.fitted.noise_std)
-    found = b.doubts.out.union(rows.tolist())
-    is_enough = len(b.samples) - len(found) >= len(b.B) + TO_SPARE
-    return frozenset(rows.tolist()) if is_enough else none
+        return []
+    rows = stuck_now(b.samples.points, b.samples.values, b.fitted.noise_std).tolist()
+    left = len(b.samples) - len(b.doubts.out.union(rows))
+    return rows if left >= len(b.B) + TO_SPARE else []
 
 
 def awake(b: Belief) -> Asking[Belief]:
@@ -147,7 +135,7 @@ def awake(b: Belief) -> Asking[Belief]:
     """
     found, looks = stuck_rows(b), 0
     while rows := stuck_rows(b):
-        doubts = replace(b.doubts, out=b.doubts.out | rows)
+        doubts = replace(b.doubts, out=b.doubts.out.union(rows))
         b = anew(replace(b, doubts=doubts, recheck=None))
         b = visiting(b, b.centre_point, rechecks=True)
         reading = None

@@ -57,8 +57,11 @@ def pursue(b: Belief) -> Asking[None]:
         if b.status is Status.UNBOUNDED:
             continue
         goes_back = False
-        is_news = reading is not None and (reading.answers or is_beside(reading))
-        if is_news and not is_doubted(b):
+        if (
+            reading is not None
+            and (reading.answers or is_beside(reading))
+            and not is_doubted(b)
+        ):
             # Before anything can interrupt.
             b, is_smaller = judged(b, planned_by, reading)
             waited, rival = waited + 1, None
