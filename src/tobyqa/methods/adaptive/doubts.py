@@ -21,7 +21,7 @@ _MORE_IN_VAIN = 0.01  # and so many more for each reading
 class Doubts:
     """What is thought of the readings so far, by their rows."""
 
-    suspects: tuple[int, ...] = ()
+    suspects: frozenset[int] = frozenset()
     right: frozenset[int] = frozenset()  # those that were doubted without reason
     in_vain: int = 0  # times that it was so
     surprise: float = 0.0  # how strange they were, fading
@@ -30,7 +30,7 @@ class Doubts:
     @property
     def rows(self) -> list[int]:
         """Those that are in no fit."""
-        return sorted(self.out.union(self.suspects))
+        return sorted(self.suspects | self.out)
 
     def affords(self, readings: int) -> bool:
         """Whether one more doubt may turn out to be in vain."""
@@ -41,26 +41,28 @@ class Doubts:
         return replace(self, surprise=_FADING * self.surprise)
 
     def plus(self, row: int) -> Doubts:
-        return replace(self, suspects=(*self.suspects, row))
+        return replace(self, suspects=self.suspects | {row})
 
     def without(self, *rows: int, strangeness: float) -> Doubts:
         """Rows that have proved right, however strange they were."""
         return replace(
             self,
-            suspects=tuple(row for row in self.suspects if row not in rows),
-            right=self.right.union(rows),
+            suspects=self.suspects - {*rows},
+            right=self.right | {*rows},
             in_vain=self.in_vain + 1,
             surprise=max(self.surprise, strangeness),
-            out=self.out.difference(rows),
+            out=self.out - {*rows},
         )
 
     def settled(self, row: int, *, is_right: bool) -> Doubts:
         """Once the user has said what there is to say of a row."""
-        others = tuple(suspect for suspect in self.suspects if suspect != row)
-        right, out = self.right - {row}, self.out - {row}
-        if is_right:
-            return replace(self, suspects=others, right=right | {row}, out=out)
-        return replace(self, suspects=others, right=right, out=out | {row})
+        mine = {row}
+        return replace(
+            self,
+            suspects=self.suspects - mine,
+            right=self.right | mine if is_right else self.right - mine,
+            out=self.out - mine if is_right else self.out | mine,
+        )
 
 
 NO_DOUBTS = Doubts()

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...frozen import replace
+from ...spacetime import strange
 from ...spacetime.fit import Fit
 from ...spacetime.likelihood import start_components
-from ...spacetime.strange import seen, strangest
 from ...state import Doubtful
 from ...stuck import stuck_now
 from .belief import PATIENT, TO_SPARE, Asking, Belief, Place
@@ -41,21 +41,21 @@ def agreed(b: Belief) -> Belief:
     place that drifts on its own goes on doing so. Two wrong readings in a row may
     agree: what is twice as strange as it need be takes a third one.
     """
-    rows = b.samples.rows_at(b.samples.points[b.newest])[:-1]
-    is_suspect = np.isin(rows, b.doubts.suspects)
-    counts = ~np.isin(rows, b.doubts.rows) & is_doubted(b)
-    rows = rows[is_suspect | counts]
-    if not rows.size:
+    here = b.samples.rows_at(b.samples.points[b.newest]).tolist()
+    suspects = b.doubts.suspects.intersection(here)
+    if not suspects:
         return b
-    above, _, strange = b.seen(b.newest)
-    others = np.array([b.seen(int(row)).above for row in rows])
-    nearest = np.minimum(np.abs(others), abs(above))
-    alike = rows[np.abs(others - above) <= np.maximum(_ALIKE, nearest)]
-    if not alike.size and np.count_nonzero(is_suspect) >= _OFTEN:
-        alike = rows
-    group = {*alike.tolist(), b.newest}
-    takes_more = strange > 2.0 * STRANGE and group <= {*b.doubts.suspects}
-    is_enough = len(group) >= (3 if takes_more else 2)
+    seen = {row: b.seen(row) for row in here if row not in b.doubts.out}
+    above, _, strangeness = seen[b.newest]
+    group = {
+        row
+        for row, (other, _, _) in seen.items()
+        if abs(other - above) <= max(_ALIKE, min(abs(other), abs(above)))
+    }
+    if len(suspects) > _OFTEN:
+        group |= suspects
+    takes_more = strangeness > 2.0 * STRANGE and group <= suspects
+    is_enough = len(group) >= (3 if takes_more else 2) and group & suspects
     return b.witnessed().believing(*group) if is_enough else b
 
 
@@ -72,7 +72,7 @@ def doubting(b: Belief) -> Belief:
     b = b.believing(*fine) if fine else b
     if b.recheck is not None or not b.may_doubt:
         return b
-    place, strangeness = strangest(b.fitted, b.noise.spread, _is_known(b))
+    place, strangeness = strange.strangest(b.fitted, b.noise.spread, _is_known(b))
     if strangeness < STRANGE:
         return b
     return anew(b.doubting(int(b.fitted.window.rows[place])))
@@ -94,11 +94,14 @@ def _is_known(b: Belief) -> NDArray[np.bool_]:
 
 
 def anew(b: Belief) -> Belief:
-    """Once other readings count: with a centre and a best place that have some, and a
-    fit whose components are searched from the beginning.
+    """Once other readings count: with the nearest centre and a best place that have
+    some, and a fit whose components are searched from the beginning.
     """
     if b.centre in b.left_out:
-        b = replace(b, centre=_another_centre(b), accepted=False)
+        counting = np.setdiff1d(np.arange(len(b.samples)), b.left_out)[::-1]
+        U = np.linalg.solve(b.B, (b.samples.points[counting] - b.centre_point).T)
+        nearest = int(counting[(U**2).sum(axis=0).argmin()])
+        b = replace(b, centre=nearest, accepted=False)
     if not b.rows_at(b.best.x).size:
         b = replace(b, best=Place(b.centre_point, b.B))
     b = b.refitted()
@@ -106,16 +109,6 @@ def anew(b: Belief) -> Belief:
         return b
     start = start_components(b.fitted.window, b.s.limits)
     return b.with_fit(b.improved(b.fit_around(b.centre, start), PATIENT))
-
-
-def _another_centre(b: Belief) -> int:
-    """The same centre, or else the lowest near by."""
-    window = b.fitted.window
-    is_here = (b.samples.points[window.rows] == b.centre_point).all(axis=1)
-    order = np.lexsort([b.fitted.smooth, ~window.inside, ~is_here])
-    counting = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
-    near = window.rows[order][np.isin(window.rows[order], counting)]
-    return int(near[0] if near.size else counting[-1])
 
 
 def stuck_rows(b: Belief) -> list[int]:
@@ -152,7 +145,7 @@ def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
     found = []
     for row in b.doubts.rows:
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
-        above, error, _ = seen(fitted, b.samples, row, b.noise.spread)
+        above, error, _ = strange.seen(fitted, b.samples, row, b.noise.spread)
         expected = value - fitted.noise_std * above
         found.append(Doubtful(t, value, expected, abs(above) / error))
     return tuple(found)
