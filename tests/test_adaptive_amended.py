@@ -79,7 +79,7 @@ def test_a_withdrawn_row_is_in_no_fit_and_never_acquitted(row):
 
 def test_a_corrected_row_is_no_suspect_any_more():
     b = belief(wrong=20, off=-100.0)
-    doubted = b.doubts.plus(20, 50.0) if 20 not in b.doubts.rows else b.doubts
+    doubted = b.doubts.plus(20) if 20 not in b.doubts.rows else b.doubts
     b = amended(replace(b, doubts=doubted, recheck=20), 20, 0.3)
     assert 20 not in b.doubts.rows
     assert 20 in b.doubts.right
@@ -88,7 +88,7 @@ def test_a_corrected_row_is_no_suspect_any_more():
 
 
 def test_rows_that_are_settled_are_settled_alone():
-    doubts = NO_DOUBTS.plus(3, 20.0).plus(5, 30.0)
+    doubts = NO_DOUBTS.plus(3).plus(5)
     assert doubts.settled(3, is_right=True).rows == [5]
     assert doubts.settled(3, is_right=False).rows == [3, 5]
     assert doubts.settled(3, is_right=False).settled(3, is_right=True).rows == [5]

@@ -439,4 +439,4 @@ def test_a_place_that_is_odd_is_measured_a_few_times_and_then_believed(k, odd):
         rechecks += trial.why is Why.RECHECK
         opt.tell(trial, bowl(trial.x, t) + 0.3 * is_odd, t=float(t))
     assert rechecks <= 4
-    assert opt._state.doubts.suspects == ()
+    assert not opt._state.doubts.suspects

@@ -18,15 +18,25 @@ others say less than the range does, nothing is strange.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..samples import SampleSet
 from .fit import Fit
 
 Array = NDArray[np.float64]
 
 _NARROWEST = 2.0  # range of the readings, in noise units, at the least
+
+
+class Seen(NamedTuple):
+    """A reading beside what a fit without it expects, relative to the noise."""
+
+    above: float
+    error: float
+    strangeness: float
 
 
 def strangeness(e: float, v: float, k: float, w: float) -> float:
@@ -39,41 +49,46 @@ def strangeness(e: float, v: float, k: float, w: float) -> float:
     return honest - 2.0 * math.log(max(w, _NARROWEST))
 
 
-def _is_vague(v: Array | float, w: float) -> NDArray[np.bool_]:
-    """Whether an expectation says less than the range of the readings does."""
-    return np.asarray(2.0 * math.pi * v >= max(w, _NARROWEST) ** 2)
-
-
 def freedom(fitted: Fit, spread: float) -> float:
     """Degrees of freedom of the noise that a fit shows."""
     m, p = fitted.solution.X_w.shape
     return max(1.0, float(m - p)) + 2.0 / spread**2
 
 
-def of_newest(fitted: Fit, e: float, v: float, spread: float) -> float:
-    """Of a reading that is in no fit yet."""
+def seen(fitted: Fit, samples: SampleSet, row: int, spread: float) -> Seen:
+    """A reading that is not in the fit."""
+    frame = fitted.window.frame
+    u, time = frame.u(samples.points[row]), float(samples.times[row])
+    mean, v = fitted.predicted(fitted.reading(u, time))
+    y, own = frame.reading(samples, row)
+    e, v = y / math.sqrt(fitted.nu) - mean, v + own
     w = max(float(np.ptp(fitted.steady)), abs(e))
-    if _is_vague(v, w):
-        return -math.inf
-    return strangeness(e, v, freedom(fitted, spread), w)
+    k = freedom(fitted, spread)
+    strange = -math.inf if _is_vague(v, w) else strangeness(e, v, k, w)
+    return Seen(e, math.sqrt(v), strange)
 
 
 def strangest(
     fitted: Fit, spread: float, known: NDArray[np.bool_]
 ) -> tuple[int, float]:
-    """The row that is hardest to believe, but for those `known` to be right.
+    """The reading of a fit that is hardest to believe, but for those `known`.
 
-    Each is compared with what all other rows of the window expect there, by the same
-    variance components.
+    Each is compared with what all others of the window expect there, by the same
+    variance components; it is given by its place in the window.
     """
     errors, variances = fitted.solution.left_out()
-    w = float(np.ptp(fitted.steady)) * math.sqrt(fitted.nu)
-    known = known | _is_vague(variances, w / math.sqrt(fitted.nu))
-    squares = np.where(known, 0.0, errors**2 / variances)
-    row = int(squares.argmax())
-    log_nu = fitted.solution.noise_without(float(squares[row]), spread)
-    scale = math.exp(0.5 * log_nu)
-    k = max(freedom(fitted, spread) - 1.0, 1.0)
-    if known[row]:
-        return row, -math.inf
-    return row, strangeness(errors[row] / scale, float(variances[row]), k, w / scale)
+    w = float(np.ptp(fitted.steady))
+    known = known | _is_vague(variances, w)
+    squares = np.where(known, -1.0, errors**2 / variances)
+    place = int(squares.argmax())
+    if known[place]:
+        return place, -math.inf
+    log_nu = fitted.solution.noise_without(float(squares[place]), spread)
+    scale, k = math.exp(0.5 * log_nu), max(freedom(fitted, spread) - 1.0, 1.0)
+    e, v = float(errors[place]) / scale, float(variances[place])
+    return place, strangeness(e, v, k, w * math.sqrt(fitted.nu) / scale)
+
+
+def _is_vague(v: Array | float, w: float) -> NDArray[np.bool_]:
+    """Whether an expectation says less than the range of the readings does."""
+    return np.asarray(2.0 * math.pi * v >= max(w, _NARROWEST) ** 2)

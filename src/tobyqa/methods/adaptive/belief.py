@@ -17,7 +17,7 @@ from ...scaling import norm
 from ...spacetime.components import Components
 from ...spacetime.fit import Fit, fit
 from ...spacetime.likelihood import bounded, improve
-from ...spacetime.strange import of_newest
+from ...spacetime.strange import Seen, seen
 from ...spacetime.window import (
     FARTHEST,
     log_axis,
@@ -26,8 +26,7 @@ from ...spacetime.window import (
     window_size,
 )
 from ...state import Gauges, Observation, Task, Why, with_reading
-from ...stuck import stuck_now
-from .doubts import NO_DOUBTS, Doubts
+from .doubts import NO_DOUBTS, STRANGE, Doubts
 from .noise import Noise
 from .options import Options
 
@@ -90,6 +89,11 @@ class Belief:
         return len(self.samples) - 1
 
     @property
+    def is_doubted(self) -> bool:
+        """Whether the newest reading is left out."""
+        return self.newest in self.doubts.rows
+
+    @property
     def drifts_locally(self) -> bool:
         """Whether the drift depends on the place."""
         return self.fitted.components.interacts
@@ -117,20 +121,17 @@ class Belief:
         u = fitted.window.frame.u(samples.points[-1])
         functional = fitted.reading(u, float(samples.times[-1]))
         expected = fitted.predicted(functional)
-        doubts = self._without_stuck(samples)
-        is_news = doubts is self.doubts
-        if self.s.robust and reading.answers and is_news and not self.drifts_locally:
-            doubts = self._doubted(samples, u, expected)
         b = replace(
             self,
             samples=samples,
             accepted=False,
             expected=expected,
-            doubts=doubts,
+            doubts=self.doubts.faded(),
             iterations=self.iterations + 1,
         )
-        if b.newest in doubts.rows:
-            return b
+        least = STRANGE + b.doubts.surprise
+        if reading.answers and b.may_doubt and b.seen(b.newest).strangeness > least:
+            return b.doubting(b.newest)
         b = b.with_centre_repeated()
         window, longer = fitted.window.plus_newest(samples), None
         if window is not None and window.extended <= _MOST_ROWS:
@@ -146,34 +147,15 @@ class Belief:
             return self
         return replace(self, centre=new, accepted=True)
 
-    def _doubted(
-        self, samples: SampleSet, u: Array, expected: tuple[float, float]
-    ) -> Doubts:
-        """Doubts after the newest reading, at `u`, of which this was expected."""
-        fitted, row = self.fitted, len(samples) - 1
-        if not self.doubts.affords(row):
-            return self.doubts
-        y, own = fitted.window.frame.reading(samples, row)
-        mean, variance = expected
-        above, flatters = y / math.sqrt(fitted.nu) - mean, False
-        strange = of_newest(fitted, above, variance + own, self.noise.spread)
-        if above < 0.0:
-            smooth = fitted.smooth
-            fall = float(fitted.falls(u[None])[0]) - above
-            flatters = bool(fall > smooth[fitted.window.centre] - smooth.min())
-        return self.doubts.after(row, strange, flatters=flatters)
+    @property
+    def may_doubt(self) -> bool:
+        """Whether a reading may be wrong; where places drift apart it may be that."""
+        affords = self.doubts.affords(len(self.samples))
+        return self.s.robust and affords and not self.drifts_locally
 
-    def _without_stuck(self, samples: SampleSet) -> Doubts:
-        """Doubts after the newest reading, if the sensor may be stuck since some."""
-        doubts = self.doubts
-        if not (self.s.robust and doubts.affords(len(samples))):
-            return doubts
-        rows = stuck_now(samples.points, samples.values, self.fitted.noise_std)
-        if not rows.size:
-            return doubts
-        found = replace(doubts, stuck=doubts.stuck.union(rows.tolist()))
-        is_enough = len(samples) - len(found.rows) >= len(self.B) + TO_SPARE
-        return found if is_enough else doubts
+    def seen(self, row: int) -> Seen:
+        """A reading beside what is expected there."""
+        return seen(self.fitted, self.samples, row, self.noise.spread)
 
     def fit_around(self, centre: int, components: Components, wider: int = 1) -> Fit:
         """The fit around a row; with calm components if these do not work.
@@ -208,9 +190,17 @@ class Belief:
         rows = self.samples.rows_at(x)
         return rows[~np.isin(rows, self.doubts.rows)]
 
+    def doubting(self, row: int) -> Belief:
+        """With one more suspect, and its place to be measured again if it is alone."""
+        b = replace(self, doubts=self.doubts.plus(row))
+        is_alone = not b.rows_at(b.samples.points[row]).size
+        return replace(b, recheck=row if is_alone else b.recheck)
+
     def believing(self, *rows: int) -> Belief:
         """With readings in the fit that were left out of it."""
-        return replace(self, doubts=self.doubts.without(*rows)).refitted()
+        strange = [self.seen(row).strangeness for row in rows]
+        doubts = self.doubts.without(*rows, strangeness=max(strange))
+        return replace(self, doubts=doubts).refitted()
 
     def refitted(self) -> Belief:
         """With a fit made anew, of the same components."""

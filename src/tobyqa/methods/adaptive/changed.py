@@ -9,7 +9,6 @@ from ...state import Task
 from .belief import Asking, Belief, Plan
 from .noise import BELIEVED, Noise
 from .plan import credited_noise, next_plan
-from .recheck import is_doubted
 from .search import measure, pursue
 
 
@@ -51,5 +50,5 @@ def _answered(b: Belief) -> Asking[Belief]:
     """After readings up to one that answers the plan, or cannot be taken."""
     while True:
         b, reading = yield from measure(b)
-        if reading is None or (reading.answers and not is_doubted(b)):
+        if reading is None or (reading.answers and not b.is_doubted):
             return b

@@ -1,98 +1,67 @@
 """Doubts about single readings: which are in no fit, and which proved right.
 
-A reading that is strange (`spacetime.strange`) is left out of the fits and its place is
-measured again at once. If the two agree, both count, and the next doubt must be
-stronger than that one was: where a function is rougher than the model, what is strange
-is mostly right. Else the first stays a suspect for as long as it is strange. Two wrong
-readings in a row may agree: what is twice as strange takes a third one.
+A reading that is strange (`spacetime.strange`), when it is new or at a later search of
+the likelihood, is a suspect: it is in no fit as long as it is strange, and its place is
+measured again. Readings that agree there count for good. Where a function is rougher
+than the model, what is strange is mostly right: so the next new reading must be
+stranger than that one was, and doubts in vain are numbered.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-_STRANGE = 14.0  # twice the log of the odds: one reading in a thousand is wrong
-_DENIED = 11.0  # the same by the readings after it: one in two hundred
-_FLATTERING = 0.0  # the same for one that would be the best so far
+STRANGE = 11.0  # twice the log of the odds: one reading in two hundred is wrong
 _FADING = 0.9  # by each reading, of a surprise that proved right
-_IN_VAIN = 2.0  # places measured again that proved right, at the most,
+_IN_VAIN = 2.0  # doubts that proved to be without reason, at the most,
 _MORE_IN_VAIN = 0.01  # and so many more for each reading
-
-
-class Suspect(NamedTuple):
-    """A reading that is in no fit."""
-
-    row: int
-    strangeness: float
 
 
 @dataclass(frozen=True)
 class Doubts:
-    """What is thought of the readings so far."""
+    """What is thought of the readings so far, by their rows."""
 
-    suspects: tuple[Suspect, ...] = ()
-    right: frozenset[int] = frozenset()  # rows that were doubted without reason
-    in_vain: int = 0  # times that what was doubted proved right
-    withdrawn: frozenset[int] = frozenset()  # rows that the user has taken back
-    stuck: frozenset[int] = frozenset()  # rows of a sensor that was stuck
-    surprise: float = 0.0  # strangeness of what proved right when it was new, fading
+    suspects: frozenset[int] = frozenset()
+    right: frozenset[int] = frozenset()  # those that were doubted without reason
+    in_vain: int = 0  # times that it was so
+    surprise: float = 0.0  # how strange they were, fading
+    out: frozenset[int] = frozenset()  # withdrawn, or of a sensor that was stuck
 
     @property
     def rows(self) -> list[int]:
         """Those that are in no fit."""
-        return sorted({*self.suspected} | self.withdrawn | self.stuck)
-
-    @property
-    def suspected(self) -> list[int]:
-        """Rows of the suspects, in the order in which they became that."""
-        return [suspect.row for suspect in self.suspects]
+        return sorted(self.suspects | self.out)
 
     def affords(self, readings: int) -> bool:
         """Whether one more doubt may turn out to be in vain."""
         return self.in_vain < _IN_VAIN + _MORE_IN_VAIN * readings
 
-    def after(self, row: int, strangeness: float, *, flatters: bool) -> Doubts:
-        """After one more reading, which is left out if it is too strange."""
-        doubts = replace(self, surprise=_FADING * self.surprise)
-        least = _FLATTERING if flatters else _STRANGE
-        is_strange = strangeness > least + self.surprise
-        return doubts.plus(row, strangeness) if is_strange else doubts
+    def faded(self) -> Doubts:
+        """After one more reading."""
+        return replace(self, surprise=_FADING * self.surprise)
 
-    def denies(self, strangeness: float) -> bool:
-        """Whether a reading is left out that has been in the fits."""
-        return strangeness > _DENIED
+    def plus(self, row: int) -> Doubts:
+        return replace(self, suspects=self.suspects | {row})
 
-    def is_strong(self, row: int) -> bool:
-        """Whether a suspect is as strange as two wrong readings are rare."""
-        return any(
-            s.row == row and s.strangeness > 2.0 * _STRANGE for s in self.suspects
+    def without(self, *rows: int, strangeness: float) -> Doubts:
+        """Rows that have proved right, however strange they were."""
+        return replace(
+            self,
+            suspects=self.suspects - {*rows},
+            right=self.right | {*rows},
+            in_vain=self.in_vain + 1,
+            surprise=max(self.surprise, strangeness),
+            out=self.out - {*rows},
         )
-
-    def plus(self, row: int, strangeness: float) -> Doubts:
-        return replace(self, suspects=(*self.suspects, Suspect(row, strangeness)))
 
     def settled(self, row: int, *, is_right: bool) -> Doubts:
         """Once the user has said what there is to say of a row."""
-        right, withdrawn = self.right - {row}, self.withdrawn - {row}
+        mine = {row}
         return replace(
             self,
-            suspects=tuple(s for s in self.suspects if s.row != row),
-            right=right | {row} if is_right else right,
-            stuck=self.stuck - {row},
-            withdrawn=withdrawn if is_right else withdrawn | {row},
-        )
-
-    def without(self, *rows: int) -> Doubts:
-        """Rows that have proved right."""
-        proved = [s.strangeness for s in self.suspects if s.row in rows]
-        return replace(
-            self,
-            suspects=tuple(s for s in self.suspects if s.row not in rows),
-            stuck=self.stuck - {*rows},
-            right=self.right | {*rows},
-            in_vain=self.in_vain + 1,
-            surprise=max(self.surprise, *proved) if proved else self.surprise,
+            suspects=self.suspects - mine,
+            right=self.right | mine if is_right else self.right - mine,
+            out=self.out - mine if is_right else self.out | mine,
         )
 
 

@@ -1,37 +1,26 @@
-"""What follows from a doubt: a place measured again, a reading left out or taken in."""
+"""What follows from a doubt: a reading left out or taken in, a place measured again."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...frozen import replace
+from ...spacetime import strange
 from ...spacetime.fit import Fit
-from ...spacetime.strange import of_newest, strangest
-from ...spacetime.window import relative_variances
+from ...spacetime.likelihood import start_components
 from ...state import Doubtful
 from ...stuck import stuck_now
-from .belief import PATIENT, Asking, Belief
+from .belief import PATIENT, TO_SPARE, Asking, Belief
+from .doubts import STRANGE
 
 Array = NDArray[np.float64]
 
-_ALIKE = 5.0  # standard errors of the difference of two readings
-_TWICE = 2  # readings that a very strange one must agree with
-_OFTEN = 3  # rechecks of one place, after which all its readings count
-
-
-def is_doubted(b: Belief) -> bool:
-    """Whether the newest reading is left out."""
-    return b.newest in b.doubts.rows
-
-
-def looked_again(b: Belief) -> Belief:
-    """With the plan to measure its place again."""
-    return visiting(replace(b, recheck=None), b.plan.x)
+_ALIKE = 7.0  # noise levels
+_OFTEN = 3  # suspects at one place that do not agree: it is not for them to be doubted
+_SPEAKS = 3  # readings that a place was asked for, whose drift they show if it has one
 
 
 def visiting(b: Belief, place: Array) -> Belief:
@@ -39,118 +28,85 @@ def visiting(b: Belief, place: Array) -> Belief:
     return replace(b, plan=replace(b.plan, x=place, rechecks=True))
 
 
-def suspects_at(b: Belief, x: Array) -> NDArray[np.int64]:
-    """Rows of the readings at a place that are doubted."""
-    suspects = b.doubts.suspected
-    here = [np.array_equal(b.samples.points[row], x) for row in suspects]
-    return np.array(suspects, dtype=np.int64)[here]
-
-
 def agreed(b: Belief) -> Belief:
-    """With those of the doubted readings at the newest one's place that it confirms.
+    """With the readings at the newest one's place, if they agree, and one is doubted.
 
-    It does so if they are alike, or nearer to each other than to what the fit expects:
-    a place that drifts on its own goes on doing so meanwhile. Of what is very strange
-    two must be like it: single ones go wrong alike. If there are many and none agrees,
-    it is not for the readings to be doubted.
+    They do if they are alike, or nearer to each other than to what the fit expects: a
+    place that drifts on its own goes on doing so. Two wrong readings in a row may
+    agree: what is twice as strange as it need be takes a third one.
     """
-    fitted, values, new = b.fitted, b.samples.values, b.newest
-    rows = suspects_at(b, b.samples.points[new])
-    rows = rows[rows != new]
-    if not rows.size:
+    here = b.samples.rows_at(b.samples.points[b.newest]).tolist()
+    suspects = b.doubts.suspects.intersection(here)
+    if not suspects:
         return b
-    drift, error = fitted.drift_since(b.samples.times[rows], b.samples.times[[new]])
-    own = relative_variances(b.samples.sigmas, fitted.window.frame.noise)
-    with np.errstate(over="ignore", invalid="ignore"):  # then they are not alike
-        errors = np.sqrt(own[rows] + own[new] + error**2)
-        apart = np.abs((values[rows] - values[new]) / fitted.noise_std - drift)
-        off = np.array([abs(_seen(b, fitted, row).above) for row in (*rows, new)])
-        close = np.maximum(_ALIKE * errors, np.minimum(off[:-1], off[-1]))
-    alike = rows if rows.size >= _OFTEN else rows[apart <= close]
-    enough = _TWICE if is_doubted(b) and b.doubts.is_strong(new) else 1
-    if alike.size < enough:
-        return b
-    return b.with_centre_repeated().believing(*map(int, alike), new)
+    seen = {row: b.seen(row) for row in here if row not in b.doubts.out}
+    above, _, strangeness = seen[b.newest]
+    group = {
+        row
+        for row, (other, _, _) in seen.items()
+        if abs(other - above) <= max(_ALIKE, min(abs(other), abs(above)))
+    }
+    if len(suspects) > _OFTEN:
+        group |= suspects
+    takes_more = strangeness > 2.0 * STRANGE and group <= suspects
+    is_enough = len(group) >= (3 if takes_more else 2) and group & suspects
+    return b.with_centre_repeated().believing(*group) if is_enough else b
 
 
 def doubting(b: Belief) -> Belief:
-    """After a search of the likelihood: suspects that are none, and one that may be."""
-    b = _acquitted(b)
-    if b.drifts_locally or not b.doubts.affords(len(b.samples)):
-        return b
-    rows = b.fitted.window.rows
-    known = np.isin(rows, [*b.doubts.right]) | _compared(b, rows)
-    place, strangeness = strangest(b.fitted, b.noise.spread, known)
-    return _without(b, int(rows[place]), strangeness)
+    """After a search of the likelihood: suspects that are none, and one that may be.
 
-
-def _compared(b: Belief, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which places were measured again, but for the start, which the probe repeats.
-
-    If a drift depends on the place, they show it: that is not for the fit to deny.
+    All of them are none once the drift depends on the place: it was that.
     """
-    points = b.samples.points
-    places = [x.tobytes() for x in points + 0.0]  # one zero, whatever its sign
-    readings = Counter(places)
-    # In flight it is not always the first that is back; old readings may be there too.
-    starts = b.samples.rows_at(b.task.x0)
-    start = int(starts[0]) if starts.size else 0  # as it could be set
-    asked = b.samples.asked[b.samples.rows_at(points[start])]
-    readings[places[start]] = int(np.count_nonzero(asked)) - 1
-    return np.array([readings[places[row]] >= 2 for row in rows], dtype=bool)
-
-
-def _acquitted(b: Belief) -> Belief:
-    """With suspects in the fit that it can explain by now.
-
-    With all of them, once the drift depends on the place: it was that.
-    """
-    suspects = b.doubts.suspected
-    if b.drifts_locally and suspects:
-        return b.believing(*suspects)
     fine = [
-        row for row in suspects if -math.inf < _seen(b, b.fitted, row).strangeness < 0.0
+        row
+        for row in b.doubts.suspects
+        if b.drifts_locally or -math.inf < b.seen(row).strangeness < 0.0
     ]
-    return b.believing(*fine) if fine else b
-
-
-def _without(b: Belief, row: int, strangeness: float) -> Belief:
-    """Without a row, if the others deny it, and do so by the best fit of theirs."""
-    if not b.doubts.denies(strangeness):
+    b = b.believing(*fine) if fine else b
+    if b.recheck is not None or not b.may_doubt:
         return b
-    before, b = b, replace(b, doubts=b.doubts.plus(row, strangeness))
-    b = at_what_counts(b)
-    fitted = b.improved(b.fit_around(b.centre, before.fitted.components), PATIENT)
-    if not b.doubts.denies(_seen(b, fitted, row).strangeness):
-        return before
-    is_alone = not b.rows_at(b.samples.points[row]).size
-    return replace(b.with_fit(fitted), recheck=row if is_alone else None)
+    place, strangeness = strange.strangest(b.fitted, b.noise.spread, _is_known(b))
+    if strangeness < STRANGE:
+        return b
+    return anew(b.doubting(int(b.fitted.window.rows[place])))
 
 
-def at_what_counts(b: Belief) -> Belief:
-    """With a centre that has a reading which counts, or else the lowest near by."""
+def _is_known(b: Belief) -> NDArray[np.bool_]:
+    """Rows of the window that are not for the fit to deny.
+
+    Those that proved right, and those at a place that speaks for itself.
+    """
+    points = b.samples.points + 0.0  # one zero, whatever its sign
+    _, place = np.unique(points, axis=0, return_inverse=True)
+    known = (np.bincount(place.ravel(), b.samples.asked) >= _SPEAKS)[place.ravel()]
+    known[[*b.doubts.right]] = True
+    return np.asarray(known[b.fitted.window.rows])
+
+
+def anew(b: Belief) -> Belief:
+    """Once other readings count: with the nearest centre that has one which does, and a
+    fit whose components are searched from the beginning.
+    """
     if b.centre in b.left_out:
-        b = replace(b, centre=_another_centre(b), accepted=False)
-    return b
+        counting = np.setdiff1d(np.arange(len(b.samples)), b.left_out)[::-1]
+        U = np.linalg.solve(b.B, (b.samples.points[counting] - b.centre_point).T)
+        nearest = int(counting[(U**2).sum(axis=0).argmin()])
+        b = replace(b, centre=nearest, accepted=False)
+    b = b.refitted()
+    if not b.s.likelihood:
+        return b
+    start = start_components(b.fitted.window, b.s.limits)
+    return b.with_fit(b.improved(b.fit_around(b.centre, start), PATIENT))
 
 
-def _another_centre(b: Belief) -> int:
-    same = b.rows_at(b.centre_point)
-    if same.size:
-        return int(same[-1])
-    window, smooth = b.fitted.window, b.fitted.smooth
-    counts = ~np.isin(window.rows, b.left_out)
-    for places in (np.flatnonzero(counts & window.inside), np.flatnonzero(counts)):
-        if places.size:
-            lowest = places[smooth[places].argmin()]
-            return int(window.rows[lowest])
-    others = np.setdiff1d(np.arange(len(b.samples)), b.left_out)
-    return int(others[-1])
-
-
-def is_stuck(b: Belief) -> bool:
-    """Whether the sensor is, since some readings up to the newest."""
-    return b.newest in b.doubts.stuck
+def stuck_rows(b: Belief) -> list[int]:
+    """Readings of a sensor that is stuck up to now; mostly none."""
+    if not (b.s.robust and b.doubts.affords(len(b.samples))):
+        return []
+    rows = stuck_now(b.samples.points, b.samples.values, b.fitted.noise_std).tolist()
+    left = len(b.samples) - len(b.doubts.out.union(rows))
+    return rows if left >= len(b.B) + TO_SPARE else []
 
 
 def awake(b: Belief) -> Asking[Belief]:
@@ -159,48 +115,26 @@ def awake(b: Belief) -> Asking[Belief]:
     If the first one is not, the sensor is alive: it is saturated where it read the
     same again and again, or the function is flat there.
     """
-    samples = b.samples
-    rows = stuck_now(samples.points, samples.values, b.fitted.noise_std).tolist()
-    b = at_what_counts(b)
-    b = b.with_fit(b.improved(b.refitted().fitted, PATIENT))
-    b = visiting(replace(b, recheck=None), b.centre_point)
-    looks = 0
-    while is_stuck(b):
-        reading = yield b.plan, b
-        if reading is None:
-            continue
+    found, looks = stuck_rows(b), 0
+    while rows := stuck_rows(b):
+        doubts = replace(b.doubts, out=b.doubts.out.union(rows))
+        b = anew(replace(b, doubts=doubts, recheck=None))
+        b = visiting(b, b.centre_point)
+        reading = None
+        while reading is None:
+            reading = yield b.plan, b
         if reading.failed:
             return b
-        b = b.plus(reading)
-        looks += 1
-    return b.believing(*rows) if looks == 1 else b
-
-
-class _Seen(NamedTuple):
-    """A reading beside what a fit without it expects, relative to the noise."""
-
-    above: float
-    error: float
-    strangeness: float
-
-
-def _seen(b: Belief, fitted: Fit, row: int) -> _Seen:
-    frame, samples = fitted.window.frame, b.samples
-    u = frame.u(samples.points[row])
-    functional = fitted.reading(u, float(samples.times[row]))
-    mean, variance = fitted.predicted(functional)
-    y, own = frame.reading(samples, row)
-    above, variance = y / math.sqrt(fitted.nu) - mean, variance + own
-    strangeness = of_newest(fitted, above, variance, b.noise.spread)
-    return _Seen(above, math.sqrt(variance), strangeness)
+        b, looks = b.plus(reading), looks + 1
+    return b.believing(*found) if looks == 1 else b
 
 
 def doubtful(b: Belief, fitted: Fit) -> tuple[Doubtful, ...]:
-    """The suspects beside what the answer's fit expects there."""
+    """Readings that are in no fit beside what the answer's expects there."""
     found = []
-    for row in sorted({*b.doubts.suspected} | b.doubts.stuck):
+    for row in b.doubts.rows:
         t, value = float(b.samples.times[row]), float(b.samples.values[row])
-        seen = _seen(b, fitted, row)
-        expected = value - fitted.noise_std * seen.above
-        found.append(Doubtful(t, value, expected, abs(seen.above) / seen.error))
+        above, error, _ = strange.seen(fitted, b.samples, row, b.noise.spread)
+        expected = value - fitted.noise_std * above
+        found.append(Doubtful(t, value, expected, abs(above) / error))
     return tuple(found)

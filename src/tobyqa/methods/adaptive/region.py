@@ -54,7 +54,7 @@ def resized(b: Belief, before: Belief, reading: Observation) -> Belief:
         is_judged = isinstance(then, Belief) and (explores or why is Why.STEP)
     elif before.plan.rechecks:
         return b
-    if not is_judged or b.status is Status.UNBOUNDED:
+    if not is_judged or b.is_doubted or b.status is Status.UNBOUNDED:
         return b
     factor = _size_change(b, before.fitted, then, explores=explores)
     wanted = factor * mean_axis(then.B) / mean_axis(b.B)

@@ -12,15 +12,7 @@ from .belief import Asking, Belief
 from .options import Options
 from .plan import next_plan
 from .probe import probe
-from .recheck import (
-    agreed,
-    awake,
-    is_doubted,
-    is_stuck,
-    looked_again,
-    suspects_at,
-    visiting,
-)
+from .recheck import agreed, awake, stuck_rows, visiting
 from .region import is_beside, resized
 
 Array = NDArray[np.float64]
@@ -36,11 +28,9 @@ def search(task: Task, s: Options) -> Asking[None]:
 def pursue(b: Belief) -> Asking[None]:
     """The search from a belief on that has its plan."""
     while True:
-        b, reading = yield from measure(b)
+        b, _ = yield from measure(b)
         if b.status is Status.UNBOUNDED:
             continue
-        if reading is not None and reading.answers and is_doubted(b):
-            b = replace(b, recheck=b.newest)
         b = next_plan(b)
         if b.recheck is not None:
             b = next_plan((yield from recheck(b)))
@@ -50,9 +40,7 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """One reading, of the plan or of anything else that somebody measured.
 
     After a failure the plan is half as far away, after the second in a row the region's
-    edge too. A known place gets a second chance, and is given up after that: None. A
-    reading that is doubted is taken again at once, unless others are on their way: it
-    is given back.
+    edge too. A known place gets a second chance, and is given up after that: None.
     """
     failures = 0
     while True:
@@ -62,14 +50,9 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             failures = 0
         elif not reading.failed:
             b = b.plus(reading)
-            if is_stuck(b):
+            if stuck_rows(b):
                 return (yield from awake(b)), None
-            b = agreed(b)
-            if not is_doubted(b):
-                return resized(b, before, reading), reading
-            if reading.flight is not None or not reading.answers:
-                return b, reading
-            b = looked_again(b)
+            return resized(agreed(b), before, reading), reading
         elif is_beside(reading):
             b = replace(b, failed=(*b.failed, reading.x)[-_MOST_FAILED:])
         else:
@@ -92,20 +75,19 @@ def nearer(b: Belief, *, shrinks: bool) -> Belief:
 
 
 def recheck(b: Belief) -> Asking[Belief]:
-    """A reading at the place of one that the fit cannot believe any more.
+    """A reading that counts at the place of one that is hard to believe.
 
-    The search goes on with readings that come in between, and may come to believe
-    what was doubted.
+    The search goes on with readings that come in between.
     """
     assert b.recheck is not None
     place = np.asarray(b.samples.points[b.recheck])
-    b = visiting(replace(b, recheck=None), place)
-    while suspects_at(b, place).size:
+    b = visiting(b, place)
+    while not b.rows_at(place).size:
         b, reading = yield from measure(b)
         if reading is None:
             break
         if is_beside(reading):
-            b = visiting(next_plan(b), place)
-        elif reading.answers and not is_doubted(b):
-            break
-    return b
+            b = next_plan(b)
+        if reading.answers or is_beside(reading):
+            b = visiting(b, place)
+    return replace(b, recheck=None)
