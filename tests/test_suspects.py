@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import tobyqa
 from beliefs import THERE, belief
 from tobyqa.methods.adaptive.doubts import NO_DOUBTS
-from tobyqa.methods.adaptive.recheck import agreed, doubting, is_doubted
+from tobyqa.methods.adaptive.recheck import agreed, doubting
 from tobyqa.samples import SampleSet
 from tobyqa.spacetime.strange import strangeness
 from tobyqa.state import Observation, Why
@@ -190,7 +190,7 @@ def test_a_place_that_drifts_on_its_own_is_believed_when_it_is_measured_again(ra
     # Nor does a wrong one confirm what was a little off before it.
     little = replace(far, t=18.0, value=values[-1] + 100.0 * NOISE)
     before = calm.plus(little)
-    assert is_doubted(before)
+    assert before.is_doubted
     after = agreed(before.plus(replace(far, t=19.0)))
     assert after.doubts.suspects == {13, 14}
 

@@ -9,6 +9,7 @@ stranger than that one was, and doubts in vain are numbered.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 STRANGE = 11.0  # twice the log of the odds: one reading in two hundred is wrong
@@ -42,6 +43,12 @@ class Doubts:
 
     def plus(self, row: int) -> Doubts:
         return replace(self, suspects=self.suspects | {row})
+
+    def left_out(self, rows: Iterable[int]) -> Doubts:
+        """Rows that are none whatever is expected of them."""
+        return replace(
+            self, suspects=self.suspects.difference(rows), out=self.out.union(rows)
+        )
 
     def without(self, *rows: int, strangeness: float) -> Doubts:
         """Rows that have proved right, however strange they were."""

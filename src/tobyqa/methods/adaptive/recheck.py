@@ -117,8 +117,7 @@ def awake(b: Belief) -> Asking[Belief]:
     """
     found, looks = stuck_rows(b), 0
     while rows := stuck_rows(b):
-        doubts = replace(b.doubts, out=b.doubts.out.union(rows))
-        b = anew(replace(b, doubts=doubts, recheck=None))
+        b = anew(replace(b, doubts=b.doubts.left_out(rows), recheck=None))
         b = visiting(b, b.centre_point)
         reading = None
         while reading is None:
