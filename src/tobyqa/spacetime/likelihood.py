@@ -50,8 +50,6 @@ _MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that wal
 _STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
-_SHORTER = 0.35  # log l between the lengths that are tried
-_EXCLUDED = 4.0  # rise of -2 log likelihood at two standard errors
 
 
 def limits(drift: str, length: str) -> Limits:
@@ -142,26 +140,6 @@ def _line_search(
         if improved:
             break
     return best, score
-
-
-def shortest(fitted: Fit, spread: float, within: Limits) -> Fit:
-    """A fit with the shortest length that the readings do not exclude.
-
-    They say little of it, and what a fit says of a minimum hangs on it: over a bent
-    valley a long one sees curvature where there is none.
-    """
-    found, least = fitted, _score(fitted)
-    while found.components.log_l - _SHORTER >= within["log_l"][0]:
-        log_l = found.components.log_l - _SHORTER
-        trial = fit(fitted.window, replace(found.components, log_l=log_l), spread)
-        if trial is None:
-            break
-        trial, score = _line_search(trial, _score(trial), ("log_a",), spread, within)
-        least = min(least, score)
-        if score - least > _EXCLUDED:
-            break
-        found = trial
-    return found
 
 
 def calmest(fitted: Fit, spread: float, within: Limits) -> Fit:
