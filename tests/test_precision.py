@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,7 @@ from tobyqa.spacetime.components import Components
 from tobyqa.spacetime.drift import Jump
 from tobyqa.spacetime.face import lowest
 from tobyqa.spacetime.fit import fit
+from tobyqa.spacetime.likelihood import bounded, finest, improve, limits
 from tobyqa.spacetime.precision import precision, refined
 from windows import Readings, one_each, window_of
 
@@ -122,9 +124,39 @@ def test_no_error_where_the_minima_of_earlier_fits_are_elsewhere():
     known = precision(bowl, None, 1.0)
     u, std = known.u, np.sqrt(np.trace(known.covariance))
     for away, is_given in ((1.5, True), (2.5, False)):
-        minima = [bowl.window.frame.point(u + [away * std, 0.0])]
+        minima = [bowl.window.frame.point(u + np.array([away * std, 0.0]))]
         cov = precision(bowl, None, 1.0, minima).covariance
         assert np.isfinite(cov).all() == is_given
+
+
+@given(seed=seeds)
+def test_what_is_said_of_the_noise_hangs_on_no_coarse_step(seed):
+    """Searches in steps of 0.7 end up to half of that beside the likeliest size."""
+    window, within = (
+        window_of(Readings(seed % 1000).samples()),
+        limits("smooth", "fitted"),
+    )
+    first = improve(
+        fit(window, Components(2.0, 1.0, -1.0), 1.0), 1.0, 3, within, local=False
+    )
+    if first.components.walks:
+        return
+    sizes = first.components.log_a + np.array([-0.35, 0.0, 0.35])
+    beside = [fit(window, replace(first.components, log_a=a), 1.0) for a in sizes]
+    fine = [finest(start, 1.0, within) for start in beside]
+    # The likelihood is flat where it is highest, and has a bend here and there.
+    spread = np.ptp([np.log(one.noise_std) for one in fine])
+    assert spread < fine[1].noise_error(1.0) / fine[1].noise_std
+
+
+@given(seed=seeds)
+def test_finer_steps_stay_within_the_limits(seed):
+    window = window_of(Readings(seed % 1000).samples())
+    for drift, length in (("straight", "fitted"), ("smooth", "infinite")):
+        within = limits(drift, length)
+        start = fit(window, bounded(Components(2.0, 1.0, -1.0), within), 1.0)
+        fine = finest(start, 1.0, within)
+        assert bounded(fine.components, within) == fine.components
 
 
 @given(seed=seeds, m=st.integers(8, 30))

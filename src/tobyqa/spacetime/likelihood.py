@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 
@@ -40,7 +41,8 @@ _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guess
 _HALF = 0.5  # of what a plane varies
 _USUAL_LENGTH = math.log(4.0)  # regions
 _CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
-_VAGUE_STD, _FINE = 3.0, 0.35  # the same for the rate of the drift, and steps of log q
+_VAGUE_STD = 3.0  # the same for what is said of the drift's rate at the end
+_FINE = (0.35, -0.35, 0.17, -0.17)  # steps, in logarithms
 _STEADY = 0.0  # log q of a walk: steps of a noise level
 _WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
@@ -142,26 +144,27 @@ def _line_search(
     return best, score
 
 
-def calmest(fitted: Fit, spread: float, within: Limits) -> Fit:
-    """The same fit, with the restlessness of a smooth drift by a weak prior.
+def finest(fitted: Fit, spread: float, within: Limits) -> Fit:
+    """The same fit, its components in fine steps, restlessness by a weaker prior.
 
-    The one of the search is to keep it from being led astray; where the drift is calm
-    it leaves its rate more doubtful than the readings do.
+    The coarse steps of a search leave its noise off by a part of the error. Its prior
+    of a smooth drift keeps it from being led astray; where the drift is calm it leaves
+    the rate more doubtful than the readings do.
     """
 
     def cost(trial: Fit) -> float:
         restless = trial.components.log_q - _CALM
         weaker = restless**2 * (_VAGUE_STD**-2 - _CALM_STD**-2)
-        return _score(trial) + weaker
+        return _score(trial) + (0.0 if trial.components.walks else weaker)
 
-    low, high = within["log_q"]
-    if fitted.components.walks or not low < high:
-        return fitted
     best, least = fitted, cost(fitted)
-    for step in (_FINE, -_FINE):
-        while low <= best.components.log_q + step <= high:
-            log_q = best.components.log_q + step
-            trial = fit(fitted.window, replace(best.components, log_q=log_q), spread)
+    for step, name in product(_FINE, ("log_q", "log_a", "log_l")):
+        while True:
+            value = getattr(best.components, name) + step
+            moved = bounded(replace(best.components, **{name: value}), within)
+            if moved == best.components:
+                break
+            trial = fit(best.window, moved, spread)
             if trial is None or not cost(trial) < least:
                 break
             best, least = trial, cost(trial)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...spacetime.likelihood import calmest
+from ...spacetime.likelihood import finest
 from ...spacetime.precision import precision
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .amended import amended
@@ -96,11 +96,11 @@ class Adaptive(Options):
         area, spread = belief.task.area, belief.noise.spread
         if quick:
             fitted, u = belief.fitted, recommended(belief.fitted, belief.noise, area)
-            calm = fitted
+            fine = fitted
         else:
             fitted, u = answer(belief)
-            calm = calmest(fitted, spread, self.limits)
+            fine = finest(fitted, spread, self.limits)
         known = precision(fitted, area, spread, belief.minima)
-        estimate = in_user_units(fitted, u, known, calm, spread)
+        estimate = in_user_units(fitted, u, known, fine, spread)
         doubts = doubtful(belief, fitted)
         return replace(estimate, drift_is_local=belief.local, doubtful=doubts)
