@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,9 +21,10 @@ from tobyqa.kernels import (
 )
 from tobyqa.spacetime.components import Components
 from tobyqa.spacetime.drift import Jump
+from tobyqa.spacetime.face import lowest
 from tobyqa.spacetime.fit import fit
-from tobyqa.spacetime.likelihood import limits, shortest
-from tobyqa.spacetime.precision import refined
+from tobyqa.spacetime.likelihood import bounded, finest, improve, limits
+from tobyqa.spacetime.precision import precision, refined
 from windows import Readings, one_each, window_of
 
 seeds = st.integers(0, 2**32 - 1)
@@ -90,16 +92,71 @@ def test_the_slope_of_a_fit_is_that_of_its_falls(seed, walks):
     assert e[0] > -1e-9 * e[-1]
 
 
-@given(seed=seeds, length=st.floats(0.0, 3.4))
-def test_the_shortest_length_is_one_that_the_readings_allow(seed, length):
+def around(fun, seed, size=2.5):
+    """The face of a fit of readings around the minimum of a function."""
+    rng = np.random.default_rng(seed)
+    points = np.vstack([np.zeros(2), rng.uniform(-1.5, 1.5, size=(60, 2))])
+    values = np.array([fun(*x) for x in points]) + 0.1 * rng.normal(size=61)
+    fitted = fit(one_each(points, values), Components(size, 1.0, -4.0), 1.0)
+    return lowest(fitted, None)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_error_is_wider_where_the_function_is_flatter_than_its_quadratic(seed):
+    bowl = around(lambda x, y: x * x + y * y, seed)
+    known = precision(bowl.fitted, None, 1.0)
+    assert np.isfinite(known.covariance).all()
+    assert np.sqrt(known.covariance.diagonal()).max() < 0.1
+
+    def skewed(x, y):
+        return (np.exp(0.6 * x) - 0.6 * x) / 0.18 + y * y
+
+    def bent(x, y):
+        return 9.0 * (y - x * x) ** 2 + 0.02 * x * x
+
+    wider = np.sqrt(precision(around(skewed, seed).fitted, None, 1.0).covariance[0, 0])
+    assert wider > 1.1 * np.sqrt(known.covariance[0, 0])
+    assert np.isnan(precision(around(bent, seed).fitted, None, 1.0).covariance[0, 0])
+
+
+def test_no_error_where_the_minima_of_earlier_fits_are_elsewhere():
+    bowl = around(lambda x, y: x * x + y * y, 0).fitted
+    known = precision(bowl, None, 1.0)
+    u, std = known.u, np.sqrt(np.trace(known.covariance))
+    for away, is_given in ((1.5, True), (2.5, False)):
+        minima = [bowl.window.frame.point(u + np.array([away * std, 0.0]))]
+        cov = precision(bowl, None, 1.0, minima).covariance
+        assert np.isfinite(cov).all() == is_given
+
+
+@given(seed=seeds)
+def test_what_is_said_of_the_noise_hangs_on_no_coarse_step(seed):
+    """Searches in steps of 0.7 end up to half of that beside the likeliest size."""
+    window, within = (
+        window_of(Readings(seed % 1000).samples()),
+        limits("smooth", "fitted"),
+    )
+    first = improve(
+        fit(window, Components(2.0, 1.0, -1.0), 1.0), 1.0, 3, within, local=False
+    )
+    if first.components.walks:
+        return
+    sizes = first.components.log_a + np.array([-0.35, 0.0, 0.35])
+    beside = [fit(window, replace(first.components, log_a=a), 1.0) for a in sizes]
+    fine = [finest(start, 1.0, within) for start in beside]
+    # The likelihood is flat where it is highest, and has a bend here and there.
+    spread = np.ptp([np.log(one.noise_std) for one in fine])
+    assert spread < fine[1].noise_error(1.0) / fine[1].noise_std
+
+
+@given(seed=seeds)
+def test_finer_steps_stay_within_the_limits(seed):
     window = window_of(Readings(seed % 1000).samples())
-    within = limits("smooth", "fitted")
-    fitted = fit(window, Components(2.0, length, -1.0), 1.0)
-    short = shortest(fitted, 1.0, within)
-    low = within["log_l"][0]
-    assert min(low, length) <= short.components.log_l <= length
-    fixed = {**within, "log_l": (length, length)}
-    assert shortest(fitted, 1.0, fixed) is fitted
+    for drift, length in (("straight", "fitted"), ("smooth", "infinite")):
+        within = limits(drift, length)
+        start = fit(window, bounded(Components(2.0, 1.0, -1.0), within), 1.0)
+        fine = finest(start, 1.0, within)
+        assert bounded(fine.components, within) == fine.components
 
 
 @given(seed=seeds, m=st.integers(8, 30))

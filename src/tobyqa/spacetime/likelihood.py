@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 
@@ -40,7 +41,8 @@ _LOCAL = (10.0, 100.0, 1000.0)  # noise levels over a region by now: first guess
 _HALF = 0.5  # of what a plane varies
 _USUAL_LENGTH = math.log(4.0)  # regions
 _CALM, _CALM_STD = -2.0, 2.0  # log q: bends by a noise level within five readings
-_VAGUE_STD, _FINE = 3.0, 0.35  # the same for the rate of the drift, and steps of log q
+_VAGUE_STD = 3.0  # the same for what is said of the drift's rate at the end
+_FINE = (0.35, -0.35, 0.17, -0.17)  # steps, in logarithms
 _STEADY = 0.0  # log q of a walk: steps of a noise level
 _WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
@@ -51,8 +53,6 @@ _MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that wal
 _STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
-_SHORTER = 0.35  # log l between the lengths that are tried
-_EXCLUDED = 4.0  # rise of -2 log likelihood at two standard errors
 
 
 def limits(drift: str, length: str) -> Limits:
@@ -145,46 +145,27 @@ def _line_search(
     return best, score
 
 
-def shortest(fitted: Fit, spread: float, within: Limits) -> Fit:
-    """A fit with the shortest length that the readings do not exclude.
+def finest(fitted: Fit, spread: float, within: Limits) -> Fit:
+    """The same fit, its components in fine steps, restlessness by a weaker prior.
 
-    They say little of it, and what a fit says of a minimum hangs on it: over a bent
-    valley a long one sees curvature where there is none.
-    """
-    found, least = fitted, _score(fitted)
-    while found.components.log_l - _SHORTER >= within["log_l"][0]:
-        log_l = found.components.log_l - _SHORTER
-        trial = fit(fitted.window, replace(found.components, log_l=log_l), spread)
-        if trial is None:
-            break
-        trial, score = _line_search(trial, _score(trial), ("log_a",), spread, within)
-        least = min(least, score)
-        if score - least > _EXCLUDED:
-            break
-        found = trial
-    return found
-
-
-def calmest(fitted: Fit, spread: float, within: Limits) -> Fit:
-    """The same fit, with the restlessness of a smooth drift by a weak prior.
-
-    The one of the search is to keep it from being led astray; where the drift is calm
-    it leaves its rate more doubtful than the readings do.
+    The coarse steps of a search leave its noise off by a part of the error. Its prior
+    of a smooth drift keeps it from being led astray; where the drift is calm it leaves
+    the rate more doubtful than the readings do.
     """
 
     def cost(trial: Fit) -> float:
         restless = trial.components.log_q - _CALM
         weaker = restless**2 * (_VAGUE_STD**-2 - _CALM_STD**-2)
-        return _score(trial) + weaker
+        return _score(trial) + (0.0 if trial.components.walks else weaker)
 
-    low, high = within["log_q"]
-    if fitted.components.walks or not low < high:
-        return fitted
     best, least = fitted, cost(fitted)
-    for step in (_FINE, -_FINE):
-        while low <= best.components.log_q + step <= high:
-            log_q = best.components.log_q + step
-            trial = fit(fitted.window, replace(best.components, log_q=log_q), spread)
+    for step, name in product(_FINE, ("log_q", "log_a", "log_l")):
+        while True:
+            value = getattr(best.components, name) + step
+            moved = bounded(replace(best.components, **{name: value}), within)
+            if moved == best.components:
+                break
+            trial = fit(best.window, moved, spread)
             if trial is None or not cost(trial) < least:
                 break
             best, least = trial, cost(trial)

@@ -37,10 +37,10 @@ INSIDE = 0.5  # regions; a minimum farther out is not believed
 _STEPS = 10  # of Newton's method
 _NEAR = 1e-6  # regions; a step as short as that is the last
 _FARTHEST = 0.3  # regions between the quadratic's minimum and that of the fit
-_AROUND = 0.5  # regions from a minimum, where the curvature must be
-_AS_CURVED = 0.6  # times that at the minimum, at the least
-_MOVING = 1.75  # standard errors by which minima of earlier fits may differ
-_UNSURE = 2.0  # standard errors that a curvature must be above zero
+_AROUND = 0.5, 2.0  # regions from a minimum, between which the function must rise
+_AS_STEEP = 0.6  # times as much as its quadratic, at the least
+_UNSURE = 2.0  # standard errors: a curvature must be more above zero, and minima of
+# earlier fits may not differ by more
 _CONFIDENCE = 0.975
 _NORMAL = 1.959963984540054  # its quantile of the normal distribution
 ROUNDING = 1e-12  # of the largest that a movement could be
@@ -90,7 +90,7 @@ def precision(
     spread: float,
     minima: Sequence[Array] = (),
 ) -> Precision:
-    """That of a fit's minimum; only if the function stays as curved around it.
+    """That of a fit's minimum; only if the function is about quadratic around it.
 
     `minima`: those of fits before, made of nearly the same readings. Where the model
     is right they differ by about its error; where they differ by more it is not.
@@ -102,8 +102,12 @@ def precision(
     known = _by_fit(face, refined(face, area), spread)
     if known.open_way is not None or not face.Z.size:
         return known
-    if _is_steady(face, known.u) and not _moves(face, known, minima):
-        return known
+    # As if the function were as flat as that: where it bends, its minimum is elsewhere.
+    steep = _least_rise(face, known.u)
+    if steep > _AS_STEEP:
+        known = replace(known, covariance=known.covariance / steep**2)
+        if not _moves(face, known, minima):
+            return known
     return replace(known, covariance=unknown)
 
 
@@ -134,22 +138,23 @@ def _moves(face: Face, known: Precision, minima: Sequence[Array]) -> bool:
     for minimum in minima:
         way = frame.B @ (Z @ (Z.T @ (frame.u(minimum[None])[0] - known.u)))
         squares.append(float(way @ way))
-    return max(squares) > _MOVING**2 * float(np.trace(known.covariance))
+    return max(squares) > _UNSURE**2 * float(np.trace(known.covariance))
 
 
-def _is_steady(face: Face, u: Array) -> bool:
-    """Whether the function stays about as curved around its minimum.
+def _least_rise(face: Face, u: Array) -> float:
+    """Rise from the minimum `u` to the readings around, relative to the quadratic's.
 
-    Where a valley bends it does not: then no quadratic knows where it ends.
+    The least of all, 1 at the most. To one side of a skewed function, and along a
+    valley that bends, it is much less.
     """
     fitted, Z = face.fitted, face.Z
-
-    def least(v: Array) -> float:
-        return float(np.linalg.eigvalsh(Z.T @ fitted.curvature_at(v) @ Z)[0])
-
-    ways = Z @ np.linalg.eigh(Z.T @ fitted.curvature_at(u) @ Z)[1]
-    around = [u + step * way for way in ways.T for step in (_AROUND, -_AROUND)]
-    return min(map(least, around)) > _AS_CURVED * least(u)
+    V = (fitted.window.U - u) @ Z
+    far = np.hypot.reduce(V, axis=1)
+    V = V[(_AROUND[0] < far) & (far < _AROUND[1])]
+    falls = fitted.falls(np.vstack([u, u + V @ Z.T]))
+    H = Z.T @ fitted.curvature_at(u) @ Z
+    quadratic = 0.5 * np.einsum("ij,jk,ik->i", V, H, V)
+    return float(np.min((falls[0] - falls[1:]) / quadratic, initial=1.0))
 
 
 def _unknown(B: Array, ways: Array) -> Array:

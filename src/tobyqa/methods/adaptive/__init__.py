@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...spacetime.likelihood import calmest, shortest
+from ...spacetime.likelihood import finest
 from ...spacetime.precision import precision
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .amended import amended
@@ -96,13 +96,11 @@ class Adaptive(Options):
         area, spread = belief.task.area, belief.noise.spread
         if quick:
             fitted, u = belief.fitted, recommended(belief.fitted, belief.noise, area)
-            at_worst = calm = fitted
+            fine = fitted
         else:
             fitted, u = answer(belief)
-            # What is said of a minimum must hold for this one too.
-            at_worst = shortest(fitted, spread, self.limits)
-            calm = calmest(fitted, spread, self.limits)
-        known = precision(at_worst, area, spread, belief.minima)
-        estimate = in_user_units(fitted, u, known, calm, spread)
+            fine = finest(fitted, spread, self.limits)
+        known = precision(fitted, area, spread, belief.minima)
+        estimate = in_user_units(fitted, u, known, fine, spread)
         doubts = doubtful(belief, fitted)
         return replace(estimate, drift_is_local=belief.drifts_locally, doubtful=doubts)

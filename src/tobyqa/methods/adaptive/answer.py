@@ -44,12 +44,12 @@ def answer(b: Belief) -> tuple[Fit, Array]:
 
 
 def in_user_units(
-    fitted: Fit, u: Array, known: Precision, calm: Fit, spread: float
+    fitted: Fit, u: Array, known: Precision, fine: Fit, spread: float
 ) -> Estimate:
     """The answer, at `u` in the region of a fit.
 
-    `known`: what is known of the minimum, which may be elsewhere; `calm`: the fit that
-    says how fast the readings drift.
+    `known`: what is known of the minimum, which may be elsewhere; `fine`: the fit that
+    says how fast the readings drift and how loud they are.
     """
     window = fitted.window
     scale = fitted.noise_std
@@ -61,7 +61,7 @@ def in_user_units(
     now = float(window.times[-1])
     times = np.linspace(window.frame.clock.times[0], now, CURVE_POINTS)
     drift, drift_std = fitted.drift_since(times, window.times[-1:])
-    rate, rate_std = calm.drift_rate()
+    rate, rate_std = fine.drift_rate()
     value, variance = fitted.predicted(fitted.reading(u, now))
     return Estimate(
         x=window.frame.point(u),
@@ -72,11 +72,11 @@ def in_user_units(
         fun_std=scale * math.sqrt(variance),
         jac=scale * (back.T @ fitted.slope_at(u)),
         hess=scale * (back.T @ fitted.curvature_at(u) @ back),
-        drift_rate=calm.noise_std * rate,
-        drift_rate_std=calm.noise_std * rate_std,
+        drift_rate=fine.noise_std * rate,
+        drift_rate_std=fine.noise_std * rate_std,
         drift=DriftCurve(times, scale * drift, scale * drift_std),
-        noise_std=scale,
-        noise_std_std=fitted.noise_error(spread),
+        noise_std=fine.noise_std,
+        noise_std_std=fine.noise_error(spread),
         open_way=known.open_way,
         surface=FitSurface.of(fitted),
     )
