@@ -17,11 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...spacetime.estimate import estimate_at
 from ...spacetime.likelihood import finest
 from ...spacetime.precision import precision
 from ...state import Estimate, Observation, Proposal, State, Task, first_readings
 from .amended import amended
-from .answer import answer, in_user_units, recommended
+from .answer import answer, recommended
 from .belief import Belief
 from .changed import changed
 from .further import further
@@ -101,6 +102,6 @@ class Adaptive(Options):
             fitted, u = answer(belief)
             fine = finest(fitted, spread, self.limits)
         known = precision(fitted, area, spread, belief.minima)
-        estimate = in_user_units(fitted, u, known, fine, spread)
+        estimate = estimate_at(fitted, u, known, fine, spread)
         doubts = doubtful(belief, fitted)
         return replace(estimate, drift_is_local=belief.drifts_locally, doubtful=doubts)
