@@ -48,7 +48,6 @@ _WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
 _A_JUMP = 40.0  # the same for a jump: anywhere, of any height
 _CURVED, _FLAT = 4.0, 2.0  # log a: more than a region is made for, and what it is
-_LOCALLY = 40.0  # the same for a drift that depends on the place
 _MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that walks
 _STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
@@ -237,7 +236,7 @@ def _score(fitted: Fit) -> float:
     chosen, cost = fitted.components, 0.0
     if chosen.interacts:
         m, n = fitted.window.U.shape
-        cost = n * math.log(m) + _LOCALLY  # Schwarz: a gradient more to be chosen
+        cost = n * math.log(m)  # Schwarz: a gradient more to be chosen
     calm = _CALM
     if chosen.walks:
         calm, cost = _STEADY, cost + _WALKS

@@ -46,7 +46,7 @@ class Adaptive(Options):
     """
 
     RETIRED: ClassVar[frozenset[str]] = frozenset(
-        "appeal caution compare early excursions focus home repeats verify".split()
+        "appeal caution early excursions focus home verify".split()
     )
 
     def needs(self, n: int) -> int:
@@ -104,4 +104,4 @@ class Adaptive(Options):
         known = precision(fitted, area, spread, belief.minima)
         estimate = estimate_at(fitted, u, known, fine, spread)
         doubts = doubtful(belief, fitted)
-        return replace(estimate, drift_is_local=belief.drifts_locally, doubtful=doubts)
+        return replace(estimate, drift_is_local=belief.local, doubtful=doubts)

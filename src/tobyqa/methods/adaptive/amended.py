@@ -27,6 +27,7 @@ def amended(b: Belief, row: int, value: float) -> Belief | None:
         samples=b.samples.revalued(row, value) if is_known else b.samples,
         doubts=b.doubts.settled(row, is_right=is_known),
         recheck=None if b.recheck == row else b.recheck,
+        to_come=(),
         minima=(),
         accepted=False,
     )

@@ -42,6 +42,14 @@ _CALM = Components(2.0, 1.5, -6.0)  # for readings that others cannot be fitted 
 
 
 @dataclass(frozen=True)
+class Place:
+    """A point and the region that the search had there."""
+
+    x: Array
+    B: Array
+
+
+@dataclass(frozen=True)
 class Plan:
     """The next point and what is expected of it."""
 
@@ -49,12 +57,15 @@ class Plan:
     unresolved: bool = True  # the gradient is less than twice its uncertainty
     explores: bool = True
     visible: float = math.inf  # largest variation over the region, in noise units
-    rechecks: bool = False  # a known place, where a reading was hard to believe
+    revisits: bool = False  # a known place is measured again
+    rechecks: bool = False  # for a reading there was hard to believe
 
     @property
     def why(self) -> Why:
         if self.rechecks:
             return Why.RECHECK
+        if self.revisits:
+            return Why.COMPARISON
         return Why.EXPLORATION if self.explores else Why.STEP
 
 
@@ -69,15 +80,20 @@ class Belief:
     B: Array  # region {centre + B u : |u| <= 1}
     noise: Noise
     spacing: float  # unit of time
+    best: Place  # confirmed by comparisons
     fitted: Fit
     plan: Plan
     expected: tuple[float, float] = (0.0, 0.0)  # of the newest reading, by the fit
     # before it, with its variance
+    local: bool = False  # the drift depends on the place
+    aside: tuple[Array, ...] = ()  # places that drift in their own way, in no fit
     doubts: Doubts = NO_DOUBTS  # about single readings
     recheck: int | None = None  # row whose place is to be measured again
     widest: float = math.inf  # longest axis that the region may have
     settled: int = 0  # iterations that found nothing left to gain
     minima: tuple[Array, ...] = ()  # of the latest fits
+    repeats: int = 0  # readings at known places
+    to_come: tuple[Array, ...] = ()  # places of a comparison, after the planned one
     failed: tuple[Array, ...] = ()  # further points that could not be measured
     iterations: int = 0
     accepted: bool = False  # the newest reading became the centre
@@ -92,11 +108,6 @@ class Belief:
     def is_doubted(self) -> bool:
         """Whether the newest reading is left out."""
         return self.newest in self.doubts.rows
-
-    @property
-    def drifts_locally(self) -> bool:
-        """Whether the drift depends on the place."""
-        return self.fitted.components.interacts
 
     @property
     def centre_point(self) -> Array:
@@ -133,6 +144,8 @@ class Belief:
         if reading.answers and b.may_doubt and b.seen(b.newest).strangeness > least:
             return b.doubting(b.newest)
         b = b.with_centre_repeated()
+        if any(np.array_equal(samples.points[-1], place) for place in self.aside):
+            return b
         window, longer = fitted.window.plus_newest(samples), None
         if window is not None and window.extended <= _MOST_ROWS:
             longer = fitted.extended(window, functional, self.noise.spread)
@@ -151,7 +164,7 @@ class Belief:
     def may_doubt(self) -> bool:
         """Whether a reading may be wrong; where places drift apart it may be that."""
         affords = self.doubts.affords(len(self.samples))
-        return self.s.robust and affords and not self.drifts_locally
+        return self.s.robust and affords and not self.local
 
     def seen(self, row: int) -> Seen:
         """A reading beside what is expected there."""
@@ -183,7 +196,9 @@ class Belief:
     @property
     def left_out(self) -> NDArray[np.int64]:
         """Rows that are in no fit."""
-        return np.array(self.doubts.rows, dtype=np.int64)
+        rows = [self.samples.rows_at(place) for place in self.aside]
+        suspects = np.array(self.doubts.rows, dtype=np.int64)
+        return np.concatenate([*rows, suspects])
 
     def rows_at(self, x: Array) -> NDArray[np.int64]:
         """Rows of the readings at a place, without those that are suspect."""
@@ -221,5 +236,5 @@ class Belief:
 
     def improved(self, fitted: Fit, sweeps: int) -> Fit:
         """A fit with more likely components."""
-        spread = self.noise.spread
-        return improve(fitted, spread, sweeps, self.s.limits, local=self.s.local)
+        spread, local = self.noise.spread, self.local and self.s.local
+        return improve(fitted, spread, sweeps, self.s.limits, local=local)

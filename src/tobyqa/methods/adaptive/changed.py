@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...result import Status
 from ...state import Task
-from .belief import Asking, Belief, Plan
+from .belief import Asking, Belief, Place, Plan
 from .noise import BELIEVED, Noise
 from .plan import credited_noise, next_plan
 from .search import measure, pursue
@@ -34,16 +34,19 @@ def _with_noise(b: Belief, stated: float) -> Belief:
 
 
 def _arrive(b: Belief) -> Asking[Belief]:
-    """A centre within the limits; if need be, one is measured first.
+    """A centre and a best place within the limits; if need be, one is measured first.
 
     From outside, every step inside would look like a loss.
     """
     area = b.task.area
+    if area is not None and not area.holds(b.best.x[None])[0]:
+        b = replace(b, best=Place(b.centre_point, b.B))
     if area is None or area.holds(b.centre_point[None])[0]:
         return b
     b = replace(b, plan=Plan(area.nearest(b.centre_point), explores=False))
     b = yield from _answered(b)
-    return replace(b, centre=b.newest, accepted=True).refitted()
+    best = Place(b.samples.points[-1], b.B)
+    return replace(b, centre=b.newest, best=best, accepted=True).refitted()
 
 
 def _answered(b: Belief) -> Asking[Belief]:

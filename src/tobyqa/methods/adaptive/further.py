@@ -38,8 +38,11 @@ _TRIES = 12  # ways that are drawn at random, of which the loneliest is taken
 
 def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
     """The plan, or what is worth more beside the trials that are out."""
-    if proposal is not None and proposal.why is Why.RECHECK:
+    if proposal is not None and proposal.why in (Why.COMPARISON, Why.RECHECK):
         return proposal
+    for place in b.to_come:
+        if _count(place, waiting) < _count(place, (b.plan.x, *b.to_come)):
+            return Proposal(place, Why.COMPARISON)
     frame = b.fitted.window.frame
     U = frame.u(np.array([*waiting, *b.failed]))
     s = lowest(b.fitted, b.task.area).trusted
@@ -52,6 +55,10 @@ def further(b: Belief, proposal: Proposal | None, waiting: Waiting) -> Proposal:
         if _distance(longer, U) > _LONGER * _NEAR:
             return _proposal(b, longer, Why.STEP)
     return _proposal(b, _exploration(b, s, U, waiting), Why.EXPLORATION)
+
+
+def _count(place: Array, places: Waiting) -> int:
+    return sum(np.array_equal(place, other) for other in places)
 
 
 def _distance(u: Array, U: Array) -> float:

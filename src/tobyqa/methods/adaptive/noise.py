@@ -33,6 +33,11 @@ class Noise:
         return credible_noise(BELIEVED if self.is_stated else GUESSED) ** 2
 
     @property
+    def least(self) -> float:
+        """The least noise to be believed in, in units of the assumed one."""
+        return 1.0 / credible_noise(max(self.spread - 1.0, 1.0))
+
+    @property
     def most(self) -> float:
         """The largest noise to be believed in, in units of the assumed one."""
         return credible_noise(self.spread)

@@ -45,7 +45,18 @@ class Options:
     doubt: bool = option(True, doc="take a stated noise for a guess if fits deny it")
     explore: bool = option(True, doc="measure where the gradient is least known")
     reshape: bool = option(True, doc="turn the region so that all directions show")
-    local: bool = option(True, doc="fit a drift that depends on the place, if likely")
+    compare: bool = option(
+        True,
+        doc="measure the best place so far again now and then, and go back to it if it "
+        "reads lower; without it no drift is found to depend on the place",
+    )
+    repeats: float = option(
+        0.15,
+        lo=0.0,
+        hi=1.0,
+        doc="share of the readings that comparisons may take at any time",
+    )
+    local: bool = option(True, doc="fit a drift that comparisons show to vary with x")
     robust: bool = option(
         True,
         doc="leave readings that are hard to believe out, and measure there again",

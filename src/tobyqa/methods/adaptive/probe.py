@@ -31,7 +31,7 @@ from ..first_points import (
     two_at_once,
     unread,
 )
-from .belief import Asking, Belief, Plan
+from .belief import Asking, Belief, Place, Plan
 from .noise import noise_of_probe
 from .options import Options
 
@@ -160,6 +160,7 @@ def first_belief(state: State[Any], s: Options) -> Belief:
         B=B,
         noise=noise,
         spacing=spacing,
+        best=Place(samples.points[new], B),  # the start as it could be set
         fitted=fitted,
         plan=Plan(task.x0),
         widest=s.max_radius * task.radius,

@@ -13,7 +13,7 @@ from ...spacetime.fit import Fit
 from ...spacetime.likelihood import start_components
 from ...state import Doubtful
 from ...stuck import stuck_now
-from .belief import PATIENT, TO_SPARE, Asking, Belief
+from .belief import PATIENT, TO_SPARE, Asking, Belief, Place
 from .doubts import STRANGE
 
 Array = NDArray[np.float64]
@@ -23,9 +23,10 @@ _OFTEN = 3  # suspects at one place that do not agree: it is not for them to be 
 _SPEAKS = 3  # readings that a place was asked for, whose drift they show if it has one
 
 
-def visiting(b: Belief, place: Array) -> Belief:
+def visiting(b: Belief, place: Array, *, rechecks: bool) -> Belief:
     """With the plan to measure a known place."""
-    return replace(b, plan=replace(b.plan, x=place, rechecks=True))
+    plan = replace(b.plan, x=place, revisits=True, rechecks=rechecks)
+    return replace(b, plan=plan)
 
 
 def agreed(b: Belief) -> Belief:
@@ -61,7 +62,7 @@ def doubting(b: Belief) -> Belief:
     fine = [
         row
         for row in b.doubts.suspects
-        if b.drifts_locally or -math.inf < b.seen(row).strangeness < 0.0
+        if b.local or -math.inf < b.seen(row).strangeness < 0.0
     ]
     b = b.believing(*fine) if fine else b
     if b.recheck is not None or not b.may_doubt:
@@ -75,24 +76,29 @@ def doubting(b: Belief) -> Belief:
 def _is_known(b: Belief) -> NDArray[np.bool_]:
     """Rows of the window that are not for the fit to deny.
 
-    Those that proved right, and those at a place that speaks for itself.
+    Those that proved right, those at a place that speaks for itself, and the only one
+    at the best place, which is for a comparison to deny.
     """
     points = b.samples.points + 0.0  # one zero, whatever its sign
     _, place = np.unique(points, axis=0, return_inverse=True)
     known = (np.bincount(place.ravel(), b.samples.asked) >= _SPEAKS)[place.ravel()]
     known[[*b.doubts.right]] = True
+    best = b.rows_at(b.best.x)
+    known[best] |= best.size == 1
     return np.asarray(known[b.fitted.window.rows])
 
 
 def anew(b: Belief) -> Belief:
-    """Once other readings count: with the nearest centre that has one which does, and a
-    fit whose components are searched from the beginning.
+    """Once other readings count: with the nearest centre and a best place that have
+    some, and a fit whose components are searched from the beginning.
     """
     if b.centre in b.left_out:
         counting = np.setdiff1d(np.arange(len(b.samples)), b.left_out)[::-1]
         U = np.linalg.solve(b.B, (b.samples.points[counting] - b.centre_point).T)
         nearest = int(counting[(U**2).sum(axis=0).argmin()])
         b = replace(b, centre=nearest, accepted=False)
+    if not b.rows_at(b.best.x).size:
+        b = replace(b, best=Place(b.centre_point, b.B))
     b = b.refitted()
     if not b.s.likelihood:
         return b
@@ -118,7 +124,7 @@ def awake(b: Belief) -> Asking[Belief]:
     found, looks = stuck_rows(b), 0
     while rows := stuck_rows(b):
         b = anew(replace(b, doubts=b.doubts.left_out(rows), recheck=None))
-        b = visiting(b, b.centre_point)
+        b = visiting(b, b.centre_point, rechecks=True)
         reading = None
         while reading is None:
             reading = yield b.plan, b

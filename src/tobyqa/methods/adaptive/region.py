@@ -52,7 +52,7 @@ def resized(b: Belief, before: Belief, reading: Observation) -> Belief:
         then, why = flight.standing, flight.proposal.why
         explores = why is Why.EXPLORATION
         is_judged = isinstance(then, Belief) and (explores or why is Why.STEP)
-    elif before.plan.rechecks:
+    elif before.plan.revisits:
         return b
     if not is_judged or b.is_doubted or b.status is Status.UNBOUNDED:
         return b
@@ -83,6 +83,11 @@ def _size_change(b: Belief, fitted: Fit, then: Belief, *, explores: bool) -> flo
         factor = max(factor, 1.2)  # differences must stand out of the noise
     widest = b.widest / float(np.linalg.norm(b.B, 2))
     return factor if has_gained else min(factor, max(1.0, widest))
+
+
+def is_planned(reading: Observation) -> bool:
+    """Whether the search has asked for a reading, as its plan or beside it."""
+    return reading.answers or reading.flight is not None
 
 
 def is_beside(reading: Observation) -> bool:
