@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-STRANGE = 11.0  # twice the log of the odds: one reading in two hundred is wrong
+STRANGE = 14.0  # twice the log of the odds: one reading in a thousand is wrong
+DENIED = 11.0  # the same by later readings: one in two hundred
 _FADING = 0.9  # by each reading, of a surprise that proved right
 _IN_VAIN = 2.0  # doubts that proved to be without reason, at the most,
 _MORE_IN_VAIN = 0.01  # and so many more for each reading

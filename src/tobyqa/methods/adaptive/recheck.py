@@ -14,7 +14,7 @@ from ...spacetime.likelihood import start_components
 from ...state import Doubtful
 from ...stuck import stuck_now
 from .belief import PATIENT, TO_SPARE, Asking, Belief, Place
-from .doubts import STRANGE
+from .doubts import DENIED
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def agreed(b: Belief) -> Belief:
     }
     if len(suspects) > _OFTEN:
         group |= suspects
-    takes_more = strangeness > 2.0 * STRANGE and group <= suspects
+    takes_more = strangeness > 2.0 * DENIED and group <= suspects
     is_enough = len(group) >= (3 if takes_more else 2) and group & suspects
     return b.with_centre_repeated().believing(*group) if is_enough else b
 
@@ -68,7 +68,7 @@ def doubting(b: Belief) -> Belief:
     if b.recheck is not None or not b.may_doubt:
         return b
     place, strangeness = strange.strangest(b.fitted, b.noise.spread, _is_known(b))
-    if strangeness < STRANGE:
+    if strangeness < DENIED:
         return b
     return anew(b.doubting(int(b.fitted.window.rows[place])))
 
