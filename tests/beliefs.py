@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tobyqa import Adaptive
-from tobyqa.methods.adaptive.belief import Belief, Plan
+from tobyqa.methods.adaptive.belief import Belief, Place, Plan
 from tobyqa.methods.adaptive.noise import BELIEVED, Noise
 from tobyqa.samples import SampleSet
 from tobyqa.spacetime.components import Components
@@ -36,6 +36,7 @@ def belief(
         "task": Task(HERE, radius=2.0),
         "s": Adaptive(),
         "B": np.eye(2),
+        "best": Place(HERE, 2.0 * np.eye(2)),
         "plan": Plan(HERE),
         **fields,
     }

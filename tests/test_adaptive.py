@@ -309,6 +309,7 @@ def test_the_quick_look_agrees_with_the_answer():
         {"likelihood": False},
         {"explore": False},
         {"reshape": False},
+        {"compare": False},
         {"shuffle": False},
     ],
     ids=str,

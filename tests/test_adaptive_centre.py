@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tobyqa.methods.adaptive.answer import recommended
+from beliefs import THERE, belief
+from tobyqa.methods.adaptive.answer import answer, recommended, safer
+from tobyqa.methods.adaptive.belief import Place
 from tobyqa.methods.adaptive.centre import best_row
 from tobyqa.methods.adaptive.noise import BELIEVED, GUESSED, Noise
 from tobyqa.samples import SampleSet
@@ -118,6 +120,20 @@ def test_a_minimum_is_recommended_if_it_is_well_inside(
     assert excess == pytest.approx(gain, rel=0.2) if is_believed else excess == math.inf
 
 
+def test_the_safer_answer_is_the_lower_one_if_both_are_known_alike():
+    fitted = fit_of_quadratic([0.5, 0.0], [20.0, 20.0])
+    low, high = np.array([0.5, 0.0]), np.array([-0.5, 0.0])
+    for answers in ([(fitted, low), (fitted, high)], [(fitted, high), (fitted, low)]):
+        assert safer(fitted, answers)[1] is low
+
+
+def test_the_safer_answer_is_the_known_one_if_both_are_as_low():
+    fitted = fit_of_quadratic([0.0, 0.0], [0.0, 0.0])
+    near, far = np.array([0.1, 0.0]), np.array([9.0, 9.0])
+    for answers in ([(fitted, near), (fitted, far)], [(fitted, far), (fitted, near)]):
+        assert safer(fitted, answers)[1] is near
+
+
 # -- the noise ------------------------------------------------------------------------
 
 
@@ -138,3 +154,17 @@ def test_a_stated_noise_is_a_guess_once_a_fit_denies_it(nu, stated, spread, doub
     finer = Noise(2.0 * stated, stated, spread).after(nu, doubts=doubts)
     assert finer.spread == spread
     assert after.most >= noise.most > 1.0
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_of_two_places_far_apart_the_lower_one_is_the_answer(local):
+    """The best place was confirmed long ago, in a region that was small."""
+    rng = np.random.default_rng(0)
+    points = np.vstack([THERE, 0.2 * rng.normal(size=(20, 2)) + THERE])
+    points = np.vstack([points, 0.4 * rng.normal(size=(40, 2)), np.zeros(2)])
+    values = np.sum(points**2, axis=1) + NOISE * rng.normal(size=len(points))
+    samples = SampleSet.of(points, np.arange(float(len(points))), values)
+    best = Place(THERE, 0.3 * np.eye(2))
+    b = belief(samples, noise=NOISE, local=local, best=best, iterations=50)
+    fitted, u = answer(b)
+    assert np.linalg.norm(fitted.window.frame.point(u)) < 0.5

@@ -302,7 +302,6 @@ def test_the_lower_place_is_the_best_one_from_now_on(local, ahead, winner, at_ri
     assert goes_back == (ahead > 3.0 if at_rival else is_new)
     assert after.local == local
     assert after.aside == ()
-    assert after.evidence == b.evidence
 
 
 @pytest.mark.parametrize("at_rival", [True, False])
@@ -316,7 +315,6 @@ def test_a_place_that_has_lost_and_drifts_in_its_own_way_is_put_aside(at_rival):
     assert goes_there == (not at_rival)
     after = next_plan_at_best(after) if goes_there else after
     assert not np.isin(b.samples.rows_at(HERE), after.fitted.window.rows).any()
-    assert after.evidence.slope == pytest.approx(4.0, abs=0.1)
 
 
 @pytest.mark.parametrize("turned_down", [True, False])
@@ -327,15 +325,17 @@ def test_the_rival_is_a_centre_apart_or_else_a_step_turned_down(
     b = belief(two_places(0))
     best = Place(b.centre_point - [0.0, 2.0 * distance], np.eye(2))
     b = replace(b, B=2.0 * np.eye(2), best=best)
-    rival = rival_of(b, turned_down=turned_down)
+    # The region was larger when the step was planned.
+    plan = replace(b.plan, x=b.samples.points[-1], explores=False)
+    before = replace(b, B=(2.0 if turned_down else 1.0) * b.B, plan=plan)
+    rival = rival_of(b, before)
     if is_apart:
         np.testing.assert_array_equal(rival, b.centre_point)
     elif turned_down:
         np.testing.assert_array_equal(rival, b.samples.points[-1])
     else:
         assert rival is None
-    never = replace(b, s=Adaptive(compare=False))
-    assert rival_of(never, turned_down=turned_down) is None
+    assert rival_of(replace(b, s=Adaptive(compare=False)), before) is None
 
 
 @given(asked=st.integers(1, 99), repeats=st.integers(0, 99), share=st.floats(0.0, 1.0))

@@ -42,11 +42,11 @@ def at_the_start(res):
 
 @pytest.mark.parametrize("noise", [NOISE, 0.1 * NOISE])
 def test_a_local_drift_does_not_bend_the_search(noise):
-    """Where it may not be fitted, the answer is worse."""
+    """Without comparisons nobody knows of it, and the answer is worse."""
     runs = [searched(drifting_bowl, 250, seed, noise=noise) for seed in range(3)]
     assert np.median([at_the_start(res) for res in runs]) < 0.3
     assert all(res.drift_is_local for res in runs)
-    bent = searched(drifting_bowl, 250, 0, noise=noise, local=False)
+    bent = searched(drifting_bowl, 250, 0, noise=noise, compare=False)
     assert at_the_start(bent) > at_the_start(runs[0])
     assert not bent.drift_is_local
 
@@ -63,10 +63,17 @@ def test_a_common_drift_is_not_called_local(slope, noise):
         assert at_the_start(res) < 0.3
 
 
-@pytest.mark.parametrize("pause", [1e3, 1e6])
-def test_a_pause_of_any_length_is_survived(pause):
+@pytest.mark.parametrize("share", [0.15, 1.0])
+@pytest.mark.parametrize("pause", [1e3, 1e6, 1e12])
+def test_a_pause_of_any_length_is_survived(pause, share):
     runs = [
-        searched(drifting_bowl, 160, seed, when=lambda k: k + pause * (k > 90))
+        searched(
+            drifting_bowl,
+            160,
+            seed,
+            when=lambda k: k + pause * (k > 90),
+            repeats=share,
+        )
         for seed in range(5)
     ]
     assert np.median([res.drift_is_local for res in runs]) == 1.0
@@ -83,7 +90,7 @@ def test_no_answer_is_worse_than_the_start_where_a_local_drift_hides_in_the_nois
 
 @pytest.mark.parametrize(("rate", "noise"), [(0.0, None), (0.0, 0.0), (5.0, 0.0)])
 def test_a_local_drift_without_any_noise_is_survived(rate, noise):
-    """The noise that nobody stated is then exactly zero."""
+    """The noise that nobody stated is then exactly zero between comparisons."""
     res = searched(
         lambda x, t: drifting_bowl(x, t, rate), 150, 0, error=0.0, noise=noise
     )

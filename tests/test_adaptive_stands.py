@@ -56,10 +56,12 @@ def test_a_drift_that_sets_in_late_leads_nowhere(n, rate):
     assert bowl(opt.result().x) < NOISE
 
 
+@pytest.mark.parametrize("share", [0.0, 0.15, 1.0])
 @pytest.mark.parametrize("value", [1e6, 1e30])
-def test_a_remote_reading_changes_nothing(value):
+def test_a_remote_reading_changes_nothing(value, share):
     """It lies too far out to be in a fit; it must not set the fit's units either."""
-    with_it, without = (begun(bowl, 0, start=0.0) for _ in range(2))
+    method = Adaptive(repeats=share)
+    with_it, without = (begun(bowl, 0, start=0.0, method=method) for _ in range(2))
     with_it.tell(np.full(3, 1e3), value, t=0.0)
     for k in range(40):
         trial, same = with_it.ask(), without.ask()
@@ -120,15 +122,16 @@ def test_a_region_does_not_shrink_on_readings_nobody_asked_for():
             np.testing.assert_array_equal(opt._state.B, before.B)
 
 
-def test_the_quick_look_is_of_now_and_its_drift_ends_there():
-    """Of the newest reading in the fit: one may be doubted."""
+@pytest.mark.parametrize("compare", [True, False])
+def test_the_quick_look_is_of_now_and_its_drift_ends_there(compare):
+    """Of the newest reading in the fit: a comparison may go too far, one be doubted."""
     for readings in range(20, 40):
-        opt = begun(bowl, readings, start=0.0)
+        opt = begun(bowl, readings, start=0.0, method=Adaptive(compare=compare))
         estimate, b = opt.method.estimate(opt._state, quick=True), opt._state
         u = np.linalg.norm(b.fitted.window.frame.u(b.samples.points), axis=1)
         u[b.left_out] = np.inf
         newest = np.flatnonzero(u < FARTHEST)[-1]
-        assert newest == readings - 1 or readings - 1 in b.doubts.rows
+        assert newest == readings - 1 or compare or readings - 1 in b.doubts.rows
         assert estimate.t == estimate.drift.t[-1] == newest
         assert estimate.drift.value[-1] == pytest.approx(0.0, abs=1e-9)
         assert estimate.drift.std[-1] == pytest.approx(0.0, abs=1e-6)

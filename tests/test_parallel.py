@@ -77,7 +77,7 @@ def test_trials_that_wait_are_at_different_places(method):
     opt = beginning(method=method)
     drawn(opt, 12, 60, seed=1)
     trials = opt.ask(12)
-    repeats = (Why.RECHECK, Why.START_AGAIN)
+    repeats = (Why.COMPARISON, Why.RECHECK, Why.START_AGAIN)
     places = {trial.x.tobytes() for trial in trials if trial.why not in repeats}
     assert len(places) == len([t for t in trials if t.why not in repeats])
 
@@ -423,6 +423,22 @@ def test_beliefs_of_the_past_are_not_kept():
     flights = [o.flight for o in told if o is not None and o.flight is not None]
     assert len(flights) > 50
     assert all(flight.standing is None for flight in flights)
+
+
+@pytest.mark.parametrize("k", [2, 8])
+def test_a_comparison_is_asked_for_once_and_can_be_out_at_once(k):
+    opt = beginning(noise=1e-3, maxfev=10**4)
+    rng, most = np.random.default_rng(k), 0
+    for t in range(160 // k):
+        trials = opt.ask(k)
+        most = max(most, sum(trial.why is Why.COMPARISON for trial in trials))
+        for trial in rng.permutation(np.array(trials, dtype=object)):
+            error = 1e-3 * rng.standard_normal()
+            opt.tell(trial, bowl(trial.x, t) + error, t=float(t))
+    asked = [e for e in opt._log.events if e.get("why") == "COMPARISON"]
+    waiting = [trial for trial in opt.pending if trial.why is Why.COMPARISON]
+    assert most == min(k, 3)
+    assert len(asked) - len(waiting) == opt._state.repeats
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])

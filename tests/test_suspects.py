@@ -224,6 +224,17 @@ def test_a_suspect_of_which_the_fit_expects_nothing_stays_one():
     assert after.doubts == b.doubts
 
 
+def test_the_best_place_is_not_lost_by_a_doubt():
+    """Whether it is the best one is for a comparison to say, by readings there."""
+    rng = np.random.default_rng(0)
+    x = np.vstack([np.zeros(2), rng.uniform(-1.0, 1.0, size=(30, 2))])
+    values = np.sum(x**2, axis=1) + NOISE * rng.normal(size=31)
+    values[0] += 100.0 * NOISE
+    b = doubting(belief(SampleSet.of(x, range(31), values), noise=NOISE))
+    np.testing.assert_array_equal(b.best.x, x[0])
+    assert b.rows_at(b.best.x).size == 1
+
+
 @given(late=st.integers(0, 25), guests=st.integers(0, 2), off=st.sampled_from([-1, 1]))
 def test_a_wrong_reading_at_the_start_is_denied_whatever_came_before_it(
     late, guests, off

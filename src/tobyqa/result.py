@@ -168,7 +168,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
     drift : DriftCurve
         The drift's course over the readings of the last fit, for pictures.
     drift_is_local : bool
-        Whether the drift was found to depend on `x`. As far as the last fit has
+        Whether comparisons found the drift to depend on `x`. As far as the last fit has
         such a part, `x`, `jac` and `hess` are of the function as it was at the first
         reading, `drift` and `drift_rate` those at a measured place near `x`.
     x_best_observed, fun_best_observed : ndarray, float
