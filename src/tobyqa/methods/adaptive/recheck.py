@@ -96,7 +96,7 @@ def anew(b: Belief) -> Belief:
         counting = np.setdiff1d(np.arange(len(b.samples)), b.left_out)[::-1]
         U = np.linalg.solve(b.B, (b.samples.points[counting] - b.centre_point).T)
         nearest = int(counting[(U**2).sum(axis=0).argmin()])
-        b = replace(b, centre=nearest, accepted=False)
+        b = replace(b, centre=nearest, accepted=nearest == b.newest)
     if not b.rows_at(b.best.x).size:
         b = replace(b, best=Place(b.centre_point, b.B))
     b = b.refitted()
