@@ -31,7 +31,7 @@ from .window import Window
 
 Array = NDArray[np.float64]
 
-A_JUMP = 10.0  # -2 log of the odds of one; the highest of m by chance is about 2 log m
+A_JUMP = 12.0  # -2 log of the odds of one; the highest of m by chance is about 2 log m
 _AFTER = 2  # readings that must have been taken since: one may be wrong
 
 
