@@ -56,6 +56,25 @@ def test_a_step_of_the_baseline_is_a_jump_where_it_happened(seed, height):
     assert change == pytest.approx(NOISE * height, abs=5.0 * NOISE)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("at", [1, 12, 28])
+def test_a_jump_is_found_by_the_readings_of_a_short_search(seed, at):
+    """Be it after the first of 30 readings or before the last two."""
+    fitted = chosen(100.0 * (np.arange(30) >= at), seed, m=30)
+    (jump,) = jumps_within(fitted.window, fitted.components.jumps)
+    assert jump.time == at
+
+
+def test_a_window_holds_as_many_jumps_as_there_were():
+    """One may be there twice: it was larger than it seemed beside the others."""
+    at = [20, 45, 70, 95, 120]
+    fitted = chosen(60.0 * np.searchsorted(at, np.arange(150), "right") ** 2, 0, m=150)
+    for _ in at:
+        fitted = improve(fitted, 1.0, 8, ALL, local=False)
+    found = jumps_within(fitted.window, fitted.components.jumps)
+    assert sorted({jump.time for jump in found}) == at
+
+
 @given(seed=st.integers(0, 2**32 - 1), m=st.integers(1, 30))
 def test_running_sums_are_the_walk_times_a_vector(seed, m):
     rng = np.random.default_rng(seed)

@@ -31,10 +31,8 @@ from .window import Window
 
 Array = NDArray[np.float64]
 
-_SURE = 30.0  # fall of -2 log likelihood that shows a jump; the highest of m by chance
-# is about 2 log m
-_AFTER = 3  # readings that must have been taken since: one or two may be wrong
-_BROAD = 3.0  # prior std of a jump, in its estimated heights
+A_JUMP = 12.0  # -2 log of the odds of one; the highest of m by chance is about 2 log m
+_AFTER = 2  # readings that must have been taken since: one may be wrong
 
 
 class Jump(NamedTuple):
@@ -122,8 +120,7 @@ def likely_jump(window: Window, solution: Solution) -> Jump | None:
     m = order.size
     rank = np.empty(m, dtype=np.int64)
     rank[order] = np.arange(m)
-    # One column for each gap between readings, but for those at either end.
-    firsts = np.arange(_AFTER, m - _AFTER + 1)
+    firsts = np.arange(1, m - _AFTER + 1)  # one column for each gap between readings
     if firsts.size == 0:
         return None
     Z = np.asfortranarray(rank[:, None] >= firsts, dtype=float)
@@ -138,10 +135,10 @@ def likely_jump(window: Window, solution: Solution) -> Jump | None:
     best = int(shares.argmax())
     # What is not explained so far has made the noise look louder than it is.
     spare = max(1, m - solution.X_w.shape[1])
-    if -spare * math.log(max(1.0 - float(shares[best]), 1e-12)) < _SURE:
+    if -spare * math.log(max(1.0 - float(shares[best]), 1e-12)) < A_JUMP:
         return None
     time = float(window.times[order[firsts[best]]])
-    return Jump(time, _BROAD * abs(float(heights[best])))
+    return Jump(time, abs(float(heights[best])))
 
 
 def jumps_within(window: Window, jumps: tuple[Jump, ...]) -> tuple[Jump, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..frozen import replace
 from .components import Components
-from .drift import jumps_within, likely_jump
+from .drift import A_JUMP, jumps_within, likely_jump
 from .fit import Fit, fit
 from .window import Window
 
@@ -46,9 +46,7 @@ _FINE = (0.35, -0.35, 0.17, -0.17)  # steps, in logarithms
 _STEADY = 0.0  # log q of a walk: steps of a noise level
 _WALKS = 8.0  # -2 log of the odds that a drift walks
 _LARGEST_STEPS = 2.0  # log q of a walk; what moves more is rather a smooth drift
-_A_JUMP = 40.0  # the same for a jump: anywhere, of any height
-_CURVED, _FLAT = 4.0, 2.0  # log a: more than a region is made for, and what it is
-_MOST_JUMPS = 3  # in a window; a baseline that jumps more often is one that walks
+_FLAT = 2.0  # log a: what a region is made for, too little to explain a jump
 _STEPS, _BENDS = (1.0,), (-2.0, 0.0)  # log q: first guesses of either kind
 _GAIN = 1e-6  # improvement that keeps a line search going
 _ENOUGH = 1.0  # and one that calls for another sweep
@@ -104,7 +102,7 @@ def improve(
     low, high = within["log_q"]
     if fitted.components.interacts or not low < high:
         return fitted
-    other = _with_jumps(_other_drift(fitted, spread, within), spread)
+    other = _with_jumps(_other_drift(fitted, spread, within), spread, within)
     return fitted if other is fitted else _searched(other, spread, sweeps, within)
 
 
@@ -181,40 +179,35 @@ def _with_local_drift(fitted: Fit, spread: float) -> Fit:
     return _likeliest(fitted, [replace(chosen, log_b=b) for b in guesses], spread)
 
 
-def _with_jumps(fitted: Fit, spread: float) -> Fit:
+def _with_jumps(fitted: Fit, spread: float, within: Limits) -> Fit:
     """The same fit, or one with a jump of the baseline more or less.
 
-    One more only in the place of restlessness: a drift that is restless at all times
-    seems to jump at some.
+    One more is looked for by a flat fit too: the first readings after it, near each
+    other, may be a hole as well. And only in the place of restlessness: a drift that is
+    restless at all times seems to jump at some.
     """
-    chosen = fitted.components
-    now = jumps_within(fitted.window, chosen.jumps)
+    window, chosen = fitted.window, fitted.components
+    now = jumps_within(window, chosen.jumps)
     others = [replace(chosen, jumps=(*now[:k], *now[k + 1 :])) for k in range(len(now))]
-    for seen in (fitted, *_flatter(fitted, spread)):
-        jump = likely_jump(seen.window, seen.solution)
-        if jump is not None and len(now) < _MOST_JUMPS:
-            calm = min(chosen.log_q, _STEADY if chosen.walks else _CALM)
-            others += [replace(seen.components, log_q=calm, jumps=(*now, jump))]
-    return _likeliest(fitted, others, spread)
+    best = _likeliest(fitted, others, spread)
+    flat = replace(chosen, log_a=min(chosen.log_a, _FLAT), log_l=_USUAL_LENGTH)
+    for seen in (fitted, fit(window, flat, spread)):
+        jump = None if seen is None else likely_jump(window, seen.solution)
+        if seen is None or jump is None:
+            continue
+        calm = min(chosen.log_q, _CALM)
+        other = replace(seen.components, log_q=calm, jumps=(*now, jump))
+        trial = fit(window, other, spread)
+        if trial is not None:
+            # What was curvature or noise so far is less of both with the jump.
+            best = min(best, _searched(trial, spread, 1, within), key=_score)
+    return best
 
 
 def _likeliest(fitted: Fit, others: list[Components], spread: float) -> Fit:
     """The fit, or the same with other components if one of them is likelier."""
     trials = [fit(fitted.window, other, spread) for other in others]
     return min([fitted, *(trial for trial in trials if trial is not None)], key=_score)
-
-
-def _flatter(fitted: Fit, spread: float) -> list[Fit]:
-    """A fit that cannot explain a jump of the baseline as curvature; mostly none.
-
-    The first readings after it, near each other, may be a hole as well.
-    """
-    chosen = fitted.components
-    if chosen.log_a <= _CURVED:
-        return []
-    flat = replace(chosen, log_a=_FLAT, log_l=_USUAL_LENGTH)
-    found = fit(fitted.window, flat, spread)
-    return [] if found is None else [found]
 
 
 def _other_drift(fitted: Fit, spread: float, within: Limits) -> Fit:
@@ -240,7 +233,7 @@ def _score(fitted: Fit) -> float:
     calm = _CALM
     if chosen.walks:
         calm, cost = _STEADY, cost + _WALKS
-    cost += _A_JUMP * len(jumps_within(fitted.window, chosen.jumps))
+    cost += A_JUMP * len(jumps_within(fitted.window, chosen.jumps))
     restless = (chosen.log_q - calm) / _CALM_STD
     curved = chosen.log_l - _USUAL_LENGTH
     return fitted.solution.criterion + curved**2 + restless**2 + cost
