@@ -104,7 +104,7 @@ RUNS: dict[str, tuple[int, float | None, Callable[[tobyqa.Optimizer], None]]] = 
     "a clock set back": (2, NOISE, timed(lambda k: k if k < 18 else k - 9.0)),
     "unknown noise n=2": (2, None, simply("LinearDrift")),
     "unknown noise n=6": (6, None, simply("Static")),
-    "noise a tenth": (3, 0.1 * NOISE, simply("ChaoticDrift")),
+    "noise a tenth": (2, 0.1 * NOISE, simply("ChaoticDrift")),
 }
 
 

@@ -174,7 +174,7 @@ def test_bounds_answer_is_the_constrained_optimum(name, maximize):
 
 @pytest.mark.parametrize("name", ["face", "oblique", "equality"])
 def test_bounds_leave_the_error_of_a_clear_optimum_known(name):
-    """In most runs: none is given where fits that the readings allow differ on it."""
+    """In most runs: none is given where the latest fits differ on it."""
     free, constraints, *_ = OPTIMA[name]
     known = 0
     for seed in range(8):

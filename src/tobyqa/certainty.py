@@ -19,7 +19,7 @@ _PART = 0.3  # of the longest scaled component; less of a way is not named
 
 DETERMINED = "determined"
 NO_MODEL = "not yet: there is no model"
-DISPUTED = "not yet: fits that the readings allow differ on the minimum"
+DISPUTED = "not yet: around its minimum the fit is not quadratic, or fits differ on it"
 
 
 def suspects_of(
