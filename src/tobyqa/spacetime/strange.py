@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..samples import SampleSet
-from .fit import Fit
+from .fit import Fit, Functional
 
 Array = NDArray[np.float64]
 
@@ -37,6 +37,9 @@ class Seen(NamedTuple):
     above: float
     error: float
     strangeness: float
+
+
+NOTHING = Seen(0.0, 0.0, -math.inf)  # before there is a fit
 
 
 def strangeness(e: float, v: float, k: float, w: float) -> float:
@@ -57,10 +60,17 @@ def freedom(fitted: Fit, spread: float) -> float:
 
 def seen(fitted: Fit, samples: SampleSet, row: int, spread: float) -> Seen:
     """A reading that is not in the fit."""
-    frame = fitted.window.frame
-    u, time = frame.u(samples.points[row]), float(samples.times[row])
-    mean, v = fitted.predicted(fitted.reading(u, time))
-    y, own = frame.reading(samples, row)
+    u = fitted.window.frame.u(samples.points[row])
+    reading = fitted.reading(u, float(samples.times[row]))
+    return seen_as(reading, fitted, samples, row, spread)
+
+
+def seen_as(
+    reading: Functional, fitted: Fit, samples: SampleSet, row: int, spread: float
+) -> Seen:
+    """The same, where it is known already as a functional of the fit."""
+    mean, v = fitted.predicted(reading)
+    y, own = fitted.window.frame.reading(samples, row)
     e, v = y / math.sqrt(fitted.nu) - mean, v + own
     w = max(float(np.ptp(fitted.steady)), abs(e))
     k = freedom(fitted, spread)

@@ -17,7 +17,7 @@ from ...scaling import norm
 from ...spacetime.components import Components
 from ...spacetime.fit import Fit, fit
 from ...spacetime.likelihood import bounded, improve
-from ...spacetime.strange import Seen, seen
+from ...spacetime.strange import NOTHING, Seen, seen, seen_as
 from ...spacetime.window import (
     FARTHEST,
     log_axis,
@@ -83,8 +83,7 @@ class Belief:
     best: Place  # confirmed by comparisons
     fitted: Fit
     plan: Plan
-    expected: tuple[float, float] = (0.0, 0.0)  # of the newest reading, by the fit
-    # before it, with its variance
+    latest: Seen = NOTHING  # the newest reading, by the fit before it
     local: bool = False  # the drift depends on the place
     aside: tuple[Array, ...] = ()  # places that drift in their own way, in no fit
     doubts: Doubts = NO_DOUBTS  # about single readings
@@ -131,24 +130,25 @@ class Belief:
         fitted = self.fitted
         u = fitted.window.frame.u(samples.points[-1])
         functional = fitted.reading(u, float(samples.times[-1]))
-        expected = fitted.predicted(functional)
+        row, spread = len(samples) - 1, self.noise.spread
+        latest = seen_as(functional, fitted, samples, row, spread)
         b = replace(
             self,
             samples=samples,
             accepted=False,
-            expected=expected,
+            latest=latest,
             doubts=self.doubts.faded(),
             iterations=self.iterations + 1,
         )
         least = STRANGE + b.doubts.surprise
-        if reading.answers and b.may_doubt and b.seen(b.newest).strangeness > least:
-            return b.doubting(b.newest)
+        if reading.answers and b.may_doubt and latest.strangeness > least:
+            return b.doubting(row)
         b = b.with_centre_repeated()
         if any(np.array_equal(samples.points[-1], place) for place in self.aside):
             return b
         window, longer = fitted.window.plus_newest(samples), None
         if window is not None and window.extended <= _MOST_ROWS:
-            longer = fitted.extended(window, functional, self.noise.spread)
+            longer = fitted.extended(window, functional, spread)
         # Made anew where that does not do.
         longer = longer or b.fit_around(b.centre, fitted.components)
         return replace(b, fitted=longer)

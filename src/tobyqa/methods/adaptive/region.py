@@ -57,8 +57,9 @@ def resized(b: Belief, before: Belief, reading: Observation) -> Belief:
     if not is_judged or b.is_doubted or b.status is Status.UNBOUNDED:
         return b
     factor = _size_change(b, before.fitted, then, explores=explores)
-    wanted = factor * mean_axis(then.B) / mean_axis(b.B)
-    factor = min(wanted, 1.0) if factor < 1.0 else max(wanted, 1.0)
+    if then.B is not b.B:
+        wanted = factor * mean_axis(then.B) / mean_axis(b.B)
+        factor = min(wanted, 1.0) if factor < 1.0 else max(wanted, 1.0)
     return b if factor == 1.0 else _scaled(b, factor)
 
 
@@ -68,21 +69,20 @@ def _size_change(b: Belief, fitted: Fit, then: Belief, *, explores: bool) -> flo
     It becomes wider than ever only by a step that has gained beyond doubt: on a plateau
     nothing stands out of the noise at any size. `fitted`: without the newest reading.
     """
-    y, own = fitted.window.frame.reading(b.samples, b.newest)
-    expected, variance = b.expected
-    surprise = y / math.sqrt(fitted.nu) - expected
+    above, error, _ = b.latest
     if explores:
-        error = math.sqrt(variance + own)
-        factor, has_gained = 0.85 if abs(surprise) > 3.0 * error else 1.0, False
+        factor, has_gained = 0.85 if abs(above) > 3.0 * error else 1.0, False
     else:
+        _, own = fitted.window.frame.reading(b.samples, b.newest)
         chance = _BY_CHANCE * max(1.0, math.sqrt(own)) * fitted.unrest
-        step = _step(b, fitted, then, surprise)
+        step = _step(b, fitted, then, above)
         factor = _change_by_step(step, chance)
         has_gained = factor > 1.0 and step.achieved > chance
     if then.plan.visible < max(5.0, b.task.x0.size) * fitted.unrest:
         factor = max(factor, 1.2)  # differences must stand out of the noise
-    widest = b.widest / float(np.linalg.norm(b.B, 2))
-    return factor if has_gained else min(factor, max(1.0, widest))
+    if has_gained or factor <= 1.0:
+        return factor
+    return min(factor, max(1.0, b.widest / float(np.linalg.norm(b.B, 2))))
 
 
 def is_planned(reading: Observation) -> bool:
