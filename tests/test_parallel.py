@@ -126,7 +126,7 @@ def test_settings_in_the_order_they_are_asked_are_within_one_move(k, seed, resol
 
 def test_one_instrument_whose_readings_come_late_finds_the_minimum():
     """It is set in the order of asking; each value is known four settings later."""
-    opt = beginning(max_move=0.5, noise=0.0)
+    opt = beginning(max_move=0.5, noise=0.0, maxfev=10**4)
     for _ in range(150):
         trial = opt.ask(4)[0]
         opt.tell(trial, bowl(trial.x, trial.id), t=float(trial.id))
@@ -291,7 +291,8 @@ def test_there_is_no_model_before_every_coordinate_was_varied(name):
 
 
 def test_a_place_that_cannot_be_measured_does_not_hold_up_the_others():
-    opt, rng = beginning(noise=0.0), np.random.default_rng(5)
+    opt = beginning(noise=0.0, maxfev=10**4)
+    rng = np.random.default_rng(5)
     for t in range(120):
         trials = opt.ask(6)
         trial = trials[rng.integers(len(trials))]
@@ -454,5 +455,5 @@ def test_a_place_that_is_odd_is_measured_a_few_times_and_then_believed(k, odd):
         is_odd = place is not None and np.array_equal(trial.x, place)
         rechecks += trial.why is Why.RECHECK
         opt.tell(trial, bowl(trial.x, t) + 0.3 * is_odd, t=float(t))
-    assert rechecks <= 4
+    assert rechecks <= 6  # two doubts in vain, three readings each
     assert not opt._state.doubts.suspects

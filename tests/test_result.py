@@ -78,7 +78,7 @@ def test_prediction_at_the_answer_is_the_answer(method, space):
 def test_predictions_follow_gradient_curvature_and_drift(method):
     """The same surface that `jac`, `hess` and `drift` describe."""
     res = finished(method).result()
-    h, eye = 1e-3, np.eye(3)
+    h, eye = 2e-4, np.eye(3)
     up, down = (res.predict(res.x + s * h * UNIT * eye)[0] for s in (1, -1))
     jac, second = (
         (up - down) / (2 * h * UNIT),

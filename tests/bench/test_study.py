@@ -63,7 +63,7 @@ def test_walls():
     ("name", "cells"),
     [
         ("ablation", 65 * 7 * 3 * 5 * 6),
-        ("adaptive", 65 * 7 * 3 * 5 * 32),
+        ("adaptive", 65 * 7 * 3 * 5 * 29),
         ("hessian", 65 * 7 * 2 * 5 * 2),
         ("paper", 65 * 7 * 3 * 5 * 11),
         ("peers", 65 * 7 * 3 * 5 * 8),

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 FARTHEST = 20.0  # regions; beyond that a reading says nothing about this one
+_NEAR = 2.0  # regions
 _EDGE = 1.1  # regions; rounding and old steps reach a little beyond one
 _LARGEST_FIT = 1000  # readings in the final, wider fit
 _LENGTHS_KEPT = 3  # matrices as large as the fit
@@ -149,6 +150,12 @@ class Window:
     @cached_property
     def _curved(self) -> dict[float, Array]:
         return {}
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the region itself holds enough readings for a gradient."""
+        near = np.count_nonzero(self.squares <= _NEAR**2)
+        return bool(near >= 2 * self.U.shape[1] + 2)
 
     def plus_newest(self, samples: SampleSet) -> Window | None:
         """The window with the newest reading, in the same frame.

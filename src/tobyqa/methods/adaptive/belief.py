@@ -57,6 +57,7 @@ class Plan:
     unresolved: bool = True  # the gradient is less than twice its uncertainty
     explores: bool = True
     visible: float = math.inf  # largest variation over the region, in noise units
+    blurred: bool = False  # the gradient is unknown, and not because of noise
     revisits: bool = False  # a known place is measured again
     rechecks: bool = False  # for a reading there was hard to believe
 

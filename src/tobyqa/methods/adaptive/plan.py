@@ -33,6 +33,7 @@ from .region import reshaped
 Array = NDArray[np.float64]
 
 _DRIFT_FLOOR = 1e-7  # of the range of the readings as they are, drift included
+_BLUR = 5.0  # noise units per region: noise alone leaves a gradient less uncertain
 _OTHER_NOISE = math.log(2.0)  # change of its variance that calls for other components
 _READINGS_A_REFIT = 15  # in the window, for each reading between likelihood searches
 _MOVED = 0.3  # regions between the best point and the centre of a fit, at the most
@@ -149,6 +150,11 @@ def _step(b: Belief, face: Face, *, may_explore: bool) -> Plan:
         unresolved=slope.is_unresolved,
         explores=explores,
         visible=slope.visible,
+        # A local drift leaves the gradient at the start unknown at any size.
+        blurred=slope.is_unresolved
+        and slope.variance > (_BLUR * fitted.unrest) ** 2
+        and fitted.window.is_dense
+        and not fitted.components.interacts,
     )
 
 

@@ -35,6 +35,7 @@ class Step(NamedTuple):
 
     promised: float  # fall
     achieved: float
+    sure: float  # as much of that as is beyond doubt
     length: float  # in regions
     unresolved: bool  # it went along a gradient that was noise
 
@@ -77,7 +78,9 @@ def _size_change(b: Belief, fitted: Fit, then: Belief, *, explores: bool) -> flo
         chance = _BY_CHANCE * max(1.0, math.sqrt(own)) * fitted.unrest
         step = _step(b, fitted, then, above)
         factor = _change_by_step(step, chance)
-        has_gained = factor > 1.0 and step.achieved > chance
+        has_gained = factor > 1.0 and step.sure > chance
+    if then.plan.blurred:
+        factor = min(factor, 0.7)  # look closer
     if then.plan.visible < max(5.0, b.task.x0.size) * fitted.unrest:
         factor = max(factor, 1.2)  # differences must stand out of the noise
     if has_gained or factor <= 1.0:
@@ -105,9 +108,18 @@ def _step(b: Belief, fitted: Fit, then: Belief, surprise: float) -> Step:
     u = then.fitted.window.frame.u(x)  # in the region as it was, not as turned since
     promised = float(then.fitted.falls(u[None])[0])
     louder = then.fitted.noise_std / fitted.noise_std
+    achieved = sure = float(here - there) - surprise
+    if b.fitted.components.interacts:
+        # The reading alone says nothing of the start. The region may grow only on a
+        # fall that is sure, and is seen in what is read now as well.
+        v = b.fitted.window.U[-1:]
+        achieved = float(b.fitted.falls(v)[0])
+        error = math.sqrt(float(b.fitted.fall_variances(v)[0]))
+        sure = achieved - max(error, float(b.fitted.local_drift[-1]))
     return Step(
         promised=max(promised * louder, 0.0),
-        achieved=float(here - there) - surprise,
+        achieved=achieved,
+        sure=sure,
         length=math.sqrt(u @ u),
         unresolved=then.plan.unresolved,
     )
@@ -119,7 +131,7 @@ def _change_by_step(step: Step, chance: float) -> float:
     `chance`: what noise alone may do.
     """
     promised = step.promised + chance
-    if step.achieved + chance > 0.7 * promised and step.length > 0.9:
+    if step.sure + chance > 0.7 * promised and step.length > 0.9:
         return 1.5 * max(step.length, 1.0)
     if step.achieved + chance < 0.25 * promised and step.length < _BEYOND:
         # A step along a gradient that is noise says little about the size.
