@@ -27,6 +27,7 @@ from .region import is_beside, is_planned, resized
 Array = NDArray[np.float64]
 
 _MOST_FAILED = 50  # further points that are remembered
+_TELLING = 3  # failures in a row, from which on more say nothing of the place
 _READINGS = 3  # of a comparison
 _EARLIEST = 6  # iterations for each variable before the first
 _PATIENCE = 20  # and more than n before another
@@ -65,8 +66,9 @@ def pursue(b: Belief) -> Asking[None]:
 def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
     """One reading, of the plan or of anything else that somebody measured.
 
-    After a failure the plan is half as far away, after the second in a row the region's
-    edge too. A known place gets a second chance, and is given up after that: None.
+    After a failure the plan is half as far away, after the second and the third in a
+    row the region's edge too. A known place gets a second chance, and is given up after
+    that: None.
     """
     failures = 0
     while True:
@@ -85,7 +87,7 @@ def measure(b: Belief) -> Asking[tuple[Belief, Observation | None]]:
             failures += 1
             b = replace(b, accepted=False)
             if not b.plan.revisits:
-                b = nearer(b, shrinks=failures > 1)
+                b = nearer(b, shrinks=1 < failures <= _TELLING)
             elif failures > 1:
                 return b, None
 
@@ -94,7 +96,8 @@ def nearer(b: Belief, *, shrinks: bool) -> Belief:
     """Half the step towards the point that failed, and half the region if it shrinks.
 
     One failure says little of the place: where readings fail by chance, a region that
-    shrinks at each of them never grows again.
+    shrinks at each of them never grows again. Nor do many in a row: the instrument is
+    down.
     """
     x = b.centre_point + 0.5 * (b.plan.x - b.centre_point)
     return replace(b, B=0.5 * b.B if shrinks else b.B, plan=replace(b.plan, x=x))
