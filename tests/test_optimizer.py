@@ -198,7 +198,8 @@ def test_stated_errors_set_the_error_bars():
 
 
 def test_failures_shrink_the_step_and_are_counted():
-    opt = Optimizer([1.0, 1.0], noise=0.0)
+    # A known place that is measured again stays where it is.
+    opt = Optimizer([1.0, 1.0], noise=0.0, options={"robust": False})
     for _ in range(5):
         trial = opt.ask()
         opt.tell(trial, float(np.sum(trial.x**2)))
