@@ -335,8 +335,8 @@ def test_amendments_by_hand_are_those_by_program(tobyqa, tmp_path):
     assert table[1 + 4].split(",")[3] == "-1.25"
     assert table[1 + 6].split(",")[3:] == ["", "", "yes", "withdrawn"]
     assert "1 of them failed" in tobyqa("status")[1]
-    assert "change is withdrawn, in the log: 9 readings" in tobyqa("undo")[1]
-    assert "change is withdrawn, in the log: 9 readings" in tobyqa("undo")[1]
+    assert "change is withdrawn; in the log: 9 readings" in tobyqa("undo")[1]
+    assert "change is withdrawn; in the log: 9 readings" in tobyqa("undo")[1]
     assert_same(Optimizer.load(path).result(), begun(9, 4).result())
     assert '"readings": 8' in tobyqa("withdraw", "6", "--json")[1]
 

@@ -39,7 +39,8 @@ def test_an_example_finds_its_optimum(script, package, places):
     pytest.importorskip(package, reason=f"needs {package.replace('_', '-')}")
     text = output(script)
     for name, (place, tolerance) in places.items():
-        (found,) = re.findall(rf"\b{name} = (\S+) ± ", text)
+        # Threads decide what comes first, and so whether its error is known by the end.
+        found = re.findall(rf"\b{name} = (\S+)", text)[-1]
         assert float(found) == pytest.approx(place, abs=tolerance)
 
 

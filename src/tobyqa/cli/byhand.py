@@ -133,11 +133,9 @@ def give_up(args: argparse.Namespace) -> int:
 def undo(args: argparse.Namespace) -> int:
     """Withdraw the latest reading, failure or change."""
     with Optimizer.resume(args.file) as opt:
-        rows = len(opt.result().history)
         opt.undo()
-        is_change = len(opt.result().history) == rows
-        latest = "change" if is_change else "reading or failure"
-        _print_count(opt, args, f"the latest {latest} is withdrawn, in the log")
+        what = "the latest reading, failure or change is withdrawn; in the log"
+        _print_count(opt, args, what)
     return 0
 
 
