@@ -394,3 +394,22 @@ def test_from_data_starts_at_the_best_reading_within_the_bounds():
     assert low.ask().x.tolist() == [1.0, 1.0]
     assert high.ask().x.tolist() == [0.0, 0.0]
     assert high.result().fun_best_observed == 3.0
+
+
+def test_a_first_point_without_room_is_not_asked_for_in_the_place_of_others():
+    """Two inequalities leave x0 and x1 no way of their own; x2 has one."""
+    opt = Optimizer(
+        np.zeros(3),
+        bounds=[(-1.0, 1.0)] * 3,
+        constraints=["x0 - x1 <= 0", "x1 - x0 <= 0"],
+        noise=0.1,
+        maxfev=20,
+        rng=0,
+    )
+    asked = []
+    while not opt.done:
+        trial = opt.ask()
+        asked.append(trial.x)
+        opt.tell(trial, float(np.sum((trial.x - 0.5) ** 2)))
+    assert any(x[2] != 0.0 for x in asked[:4])
+    assert all(x[0] == x[1] for x in asked)

@@ -86,7 +86,8 @@ def unread(x0: Array, ways: Array, points: Array) -> list[int]:
     off, as where knobs move in steps.
     """
     found = {_first_point(d, ways) for d in points - x0}
-    return [k for k in range(len(ways) + 1) if k not in found]
+    ways_out = [k for k, way in enumerate(ways, start=1) if way.any()]
+    return [k for k in (0, *ways_out) if k not in found]
 
 
 def failures_at(x0: Array, ways: Array, failed: tuple[Array, ...], k: int) -> int:
@@ -98,7 +99,8 @@ def _first_point(d: Array, ways: Array) -> int:
     """Which of the first points is at `d` from x0; -1: none."""
     if not d.any():
         return 0
-    along = (ways @ d) / np.einsum("ij,ij->i", ways, ways)  # in lengths of the way
+    squares = np.einsum("ij,ij->i", ways, ways)
+    along = (ways @ d) / np.where(squares > 0.0, squares, 1.0)  # in lengths of the way
     off = np.linalg.norm(d - along[:, None] * ways, axis=1)
     is_near = (along > 0.0) & (along < _BEYOND) & (off <= _OFF * np.linalg.norm(d))
     if not is_near.any():

@@ -111,21 +111,28 @@ def first_further(state: State[Any], s: Options, waiting: Waiting) -> Proposal:
 
 
 def _missing(state: State[Any], s: Options, waiting: Waiting) -> Proposal | None:
-    """The next first point that is neither read nor out, nearer after failures."""
+    """The next first point that is neither read nor out, nearer after failures.
+
+    One after the other they are numbered: a knob that moves in steps, or one without
+    room, may be set elsewhere. Where several are out it is told by their places.
+    """
     task, samples = state.task, state.samples
     ways, _ = one_way_each(task, shuffled=s.shuffle)
-    points = np.array([*samples.points[samples.asked], *waiting])
-    points = points.reshape(-1, len(ways))
-    if state.centre is not None:  # the start may be a little off, as it could be set
-        points[(points == state.centre_point).all(axis=1)] = task.x0
-    missing = unread(task.x0, ways, points)
+    if state.is_beside or waiting:
+        points = np.array([*samples.points[samples.asked], *waiting])
+        points = points.reshape(-1, len(ways))
+        if state.centre is not None:  # the start may be a little off, as it could be
+            points[(points == state.centre_point).all(axis=1)] = task.x0
+        missing = unread(task.x0, ways, points)
+        starts = int(np.count_nonzero((points == task.x0).all(axis=1)))
+    else:
+        missing, starts = list(range(state.readings, len(ways) + 1)), 1
     if missing and missing[0] > 0:
         k = missing[0]
         nearer = np.ldexp(ways[k - 1], -failures_at(task.x0, ways, state.failed, k))
         return Proposal(point_along(task, nearer), Why.FIRST)
     if missing:
         return Proposal(task.x0.copy(), Why.START)
-    starts = np.count_nonzero((points == task.x0).all(axis=1))
     return Proposal(task.x0.copy(), Why.START_AGAIN) if starts < _STARTS else None
 
 
