@@ -13,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 import tobyqa
 from tobyqa import Optimizer
+from tobyqa.methods.first_points import unread
 
 # Without its stopping rule the published method goes on to ask.
 METHODS = {"adaptive": tobyqa.Adaptive(), "paper": tobyqa.Paper(kappa_tol=0.0)}
@@ -413,3 +414,9 @@ def test_a_first_point_without_room_is_not_asked_for_in_the_place_of_others():
         opt.tell(trial, float(np.sum((trial.x - 0.5) ** 2)))
     assert any(x[2] != 0.0 for x in asked[:4])
     assert all(x[0] == x[1] for x in asked)
+
+
+def test_a_way_of_no_length_counts_as_taken():
+    x0, ways = np.zeros(2), np.array([[0.0, 0.0], [0.0, 1.0]])
+    assert unread(x0, ways, np.array([x0])) == [2]
+    assert unread(x0, ways, np.array([x0, [0.0, 0.5]])) == []
